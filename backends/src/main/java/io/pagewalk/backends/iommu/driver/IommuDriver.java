@@ -1,0 +1,82 @@
+package io.pagewalk.backends.iommu.driver;
+
+import io.pagewalk.backends.iommu.pgtable.PageTable;
+import io.pagewalk.backends.iommu.pgtable.TablePageList;
+import io.pagewalk.dma.Device;
+import io.pagewalk.dma.spi.BusPort;
+import io.pagewalk.dma.spi.MetricSink;
+import java.util.function.Consumer;
+
+/**
+ * What the mapping layer asks of the driver of an IOMMU. The driver reaches its hardware through emulated memory and
+ * registers only.
+ *
+ * <p>Thread-safe, but for {@link #attach}.
+ */
+public interface IommuDriver extends AutoCloseable {
+    /**
+     * Makes the tables of a new domain: an empty root.
+     *
+     * @return the tables
+     */
+    PageTable newTable();
+
+    /**
+     * Puts a device behind a domain (iommu:VTD-4, VTD-8, CTX-3): narrows the tables to what the unit can do, takes a domain
+     * id, programs the context entry.
+     *
+     * @param device the device
+     * @param table the domain's tables
+     * @return the domain id, or a negated errno
+     */
+    int attach(Device device, PageTable table);
+
+    /**
+     * The hardware between a device and memory.
+     *
+     * @param device a device of the machine
+     * @return its port, always the same
+     */
+    BusPort port(Device device);
+
+    /**
+     * Makes the hardware forget a range of one domain, and waits for accesses in flight (iommu:INV-9 to INV-11).
+     *
+     * @param domainId the domain
+     * @param firstIova first byte
+     * @param lastIova last byte
+     * @param leafOnly whether only leaf entries changed (IH = 1)
+     */
+    void invalidateRange(int domainId, long firstIova, long lastIova, boolean leafOnly);
+
+    /**
+     * Makes the hardware forget one domain, and waits for accesses in flight (iommu:INV-12).
+     *
+     * @param domainId the domain
+     */
+    void invalidateDomain(int domainId);
+
+    /**
+     * Gives back table pages, last one first (iommu:DALLOC-6), and empties the list.
+     *
+     * @param freed pages that the hardware has forgotten
+     */
+    void freeTablePages(TablePageList freed);
+
+    /**
+     * Reports table pages, IOTLB, invalidations and faults.
+     *
+     * @param sink takes the numbers
+     */
+    void report(MetricSink sink);
+
+    /**
+     * Checks the driver's and the hardware's structures.
+     *
+     * @param violation takes a sentence for each broken invariant
+     */
+    void checkStructure(Consumer<String> violation);
+
+    @Override
+    void close();
+}

@@ -1,0 +1,436 @@
+package io.pagewalk.dma;
+
+import io.pagewalk.dma.events.DmaListener;
+import io.pagewalk.dma.memory.Addresses;
+import io.pagewalk.dma.memory.KernelLayout;
+import io.pagewalk.dma.scatterlist.SgTable;
+import io.pagewalk.dma.spi.CoherentPages;
+import io.pagewalk.dma.spi.DmaOps;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The driver's DMA API for one device on one CPU, allocated once for each.
+ *
+ * <p>Two tiers with one set of semantics: primitives named as in the kernel, which allocate nothing and return
+ * {@link #DMA_MAPPING_ERROR}, counts and negated errnos; and scoped handles ({@link #map}, {@link #alloc}), which throw
+ * {@link DmaException} with the cause. All addresses and sizes are unsigned.
+ *
+ * <p>Implements dma-core:FE-1 to FE-4, FE-10 to FE-15, FE-20, FE-21, FE-40 to FE-43, FE-50 to FE-53. Calls may come from
+ * several threads, but {@link #lastFailure()} is the latest of all of them.
+ */
+public final class Dma {
+    /** What a failed mapping returns: all ones. 0 is a legal DMA address (dma-core:TYP-2). */
+    public static final long DMA_MAPPING_ERROR = -1L;
+
+    private final Device device;
+    private final int cpu;
+    private final DmaOps ops;
+    private final KernelLog log;
+    private final KernelLayout layout;
+    private final @Nullable DmaListener listener;
+    private final FailureSlot failure = new FailureSlot();
+
+    Dma(Device device, int cpu, DmaOps ops) {
+        this.device = device;
+        this.cpu = cpu;
+        this.ops = ops;
+        this.log = device.machine().log();
+        this.layout = device.machine().layout();
+        this.listener = device.machine().listener();
+    }
+
+    /**
+     * The device.
+     *
+     * @return whose handle this is
+     */
+    public Device device() {
+        return device;
+    }
+
+    /**
+     * The CPU.
+     *
+     * @return from 0
+     */
+    public int cpu() {
+        return cpu;
+    }
+
+    /**
+     * Why the latest failing call on this handle failed.
+     *
+     * @return a copy; {@link FailureReason#UNSPECIFIED} before the first failure
+     */
+    public DmaFailure lastFailure() {
+        return failure.snapshot();
+    }
+
+    FailureSlot failureSlot() {
+        return failure;
+    }
+
+    /**
+     * {@code dma_map_page}: maps a run of physical memory.
+     *
+     * @param physAddr first byte; RAM or not, as the kernel does not ask
+     * @param sizeBytes length; not checked (dma-core:FE-2)
+     * @param direction who moves the bytes
+     * @param attrs bits of {@link DmaAttrs}
+     * @return the DMA address, or {@link #DMA_MAPPING_ERROR} with the cause in {@link #lastFailure()}
+     * @throws KernelBugException for {@link DmaDirection#NONE} (dma-core:TYP-6)
+     */
+    public long mapPage(long physAddr, long sizeBytes, DmaDirection direction, int attrs) {
+        requireDirection(direction);
+        if (!device.hasStreamingMask()) {
+            return withoutMask("dma_map_page");
+        }
+        long dmaAddr = ops.mapPage(device, cpu, physAddr, sizeBytes, direction, attrs);
+        if (listener != null) {
+            listener.mappedPage(device, cpu, physAddr, sizeBytes, direction, dmaAddr);
+        }
+        return dmaAddr;
+    }
+
+    private long withoutMask(String call) {
+        log.warn(call, device.name() + " has no DMA mask (dma-core:FE-1)");
+        failure.record(FailureReason.NO_MASK, Errno.EIO, 0, 0, 0, 0);
+        return DMA_MAPPING_ERROR;
+    }
+
+    /**
+     * {@code dma_map_single}: maps memory by its kernel virtual address.
+     *
+     * @param virtAddr an address of the direct map; a vmalloc address is refused (dma-core:FE-3)
+     * @param sizeBytes length
+     * @param direction who moves the bytes
+     * @param attrs bits of {@link DmaAttrs}
+     * @return the DMA address, or {@link #DMA_MAPPING_ERROR}
+     */
+    public long mapSingle(long virtAddr, long sizeBytes, DmaDirection direction, int attrs) {
+        if (layout.isVmalloc(virtAddr)) {
+            log.warn("dma_map_single", device.name() + ": vmalloc address " + Addresses.hex(virtAddr) + " (dma-core:FE-3)");
+            failure.record(FailureReason.VMALLOC_ADDRESS, Errno.EINVAL, virtAddr, 0, 0, 0);
+            return DMA_MAPPING_ERROR;
+        }
+        return mapPage(layout.virtToPhys(virtAddr), sizeBytes, direction, attrs);
+    }
+
+    /**
+     * {@code dma_unmap_page} and {@code dma_unmap_single}.
+     *
+     * @param dmaAddr what map returned
+     * @param sizeBytes what was mapped
+     * @param direction the direction of the map
+     * @param attrs bits of {@link DmaAttrs}
+     * @throws KernelBugException for {@link DmaDirection#NONE}
+     */
+    public void unmapPage(long dmaAddr, long sizeBytes, DmaDirection direction, int attrs) {
+        requireDirection(direction);
+        if (listener != null) {
+            listener.unmappingPage(device, cpu, dmaAddr, sizeBytes, direction);
+        }
+        ops.unmapPage(device, cpu, dmaAddr, sizeBytes, direction, attrs);
+    }
+
+    /**
+     * {@code dma_mapping_error}.
+     *
+     * @param dmaAddr what a map returned
+     * @return -ENOMEM for {@link #DMA_MAPPING_ERROR}, else 0 (dma-core:TYP-3)
+     */
+    public int mappingError(long dmaAddr) {
+        return dmaAddr == DMA_MAPPING_ERROR ? -Errno.ENOMEM : 0;
+    }
+
+    /**
+     * {@code dma_map_sg}: maps the first entries of a list.
+     *
+     * @param sg the list
+     * @param nents how many entries, not negative and at most the list's
+     * @param direction who moves the bytes
+     * @param attrs bits of {@link DmaAttrs}
+     * @return the number of DMA segments, 0 for any error (dma-core:FE-12)
+     * @throws KernelBugException for {@link DmaDirection#NONE}
+     */
+    public int mapSg(SgTable sg, int nents, DmaDirection direction, int attrs) {
+        int result = mapSgCommon(sg, nents, direction, attrs);
+        sg.mapped(Math.max(result, 0));
+        return Math.max(result, 0);
+    }
+
+    /**
+     * {@code dma_map_sgtable}: maps a whole list.
+     *
+     * @param sg the list; {@code nents} is set on success and kept on error
+     * @param direction who moves the bytes
+     * @param attrs bits of {@link DmaAttrs}
+     * @return 0, or a negated errno; 0 with {@code nents} 0 when the device has no mask (dma-core:FE-13)
+     * @throws KernelBugException for {@link DmaDirection#NONE}
+     */
+    public int mapSgTable(SgTable sg, DmaDirection direction, int attrs) {
+        int result = mapSgCommon(sg, sg.origNents(), direction, attrs);
+        if (result < 0) {
+            return result;
+        }
+        sg.mapped(result);
+        return 0;
+    }
+
+    private int mapSgCommon(SgTable sg, int nents, DmaDirection direction, int attrs) {
+        requireDirection(direction);
+        requireEntries(sg, nents);
+        if (!device.hasStreamingMask()) {
+            withoutMask("dma_map_sg");
+            return 0;
+        }
+        int result = checkedResult(nents, ops.mapSg(device, cpu, sg, nents, direction, attrs));
+        if (listener != null) {
+            listener.mappedSg(device, cpu, sg, nents, direction, result);
+        }
+        return result;
+    }
+
+    private int checkedResult(int nents, int result) {
+        return switch (result) {
+            case -Errno.EINVAL, -Errno.ENOMEM, -Errno.EIO, -Errno.EREMOTEIO -> result;
+            default -> result > 0 ? result : unexpectedResult(nents, result);
+        };
+    }
+
+    /** An empty list ends here too: 0 is none of the errors that map_sg may give (dma-core:FE-11). */
+    private int unexpectedResult(int nents, int result) {
+        log.warn("dma_map_sg", device.name() + ": " + nents + " entries gave " + result + " (dma-core:FE-11)");
+        failure.record(FailureReason.INVALID_LIST, Errno.EIO, nents, 0, 0, 0);
+        return -Errno.EIO;
+    }
+
+    /**
+     * {@code dma_unmap_sg}.
+     *
+     * @param sg the list
+     * @param nents the count given to map, not what map returned
+     * @param direction the direction of the map
+     * @param attrs bits of {@link DmaAttrs}
+     * @throws KernelBugException for {@link DmaDirection#NONE}
+     */
+    public void unmapSg(SgTable sg, int nents, DmaDirection direction, int attrs) {
+        requireDirection(direction);
+        requireEntries(sg, nents);
+        if (listener != null) {
+            listener.unmappingSg(device, cpu, sg, nents, direction);
+        }
+        ops.unmapSg(device, cpu, sg, nents, direction, attrs);
+    }
+
+    /**
+     * {@code dma_unmap_sgtable}; {@code nents} keeps its value (dma-core:FE-15).
+     *
+     * @param sg the list
+     * @param direction the direction of the map
+     * @param attrs bits of {@link DmaAttrs}
+     */
+    public void unmapSgTable(SgTable sg, DmaDirection direction, int attrs) {
+        unmapSg(sg, sg.origNents(), direction, attrs);
+    }
+
+    /**
+     * {@code dma_map_resource}: maps device memory, never bounced (dma-core:FE-20).
+     *
+     * @param physAddr first byte
+     * @param sizeBytes length
+     * @param direction who moves the bytes
+     * @param attrs bits of {@link DmaAttrs}
+     * @return the DMA address, or {@link #DMA_MAPPING_ERROR}
+     */
+    public long mapResource(long physAddr, long sizeBytes, DmaDirection direction, int attrs) {
+        requireDirection(direction);
+        if (!device.hasStreamingMask()) {
+            return withoutMask("dma_map_resource");
+        }
+        long dmaAddr = ops.mapResource(device, cpu, physAddr, sizeBytes, direction, attrs);
+        if (listener != null) {
+            listener.mappedPage(device, cpu, physAddr, sizeBytes, direction, dmaAddr);
+        }
+        return dmaAddr;
+    }
+
+    /**
+     * {@code dma_unmap_resource}.
+     *
+     * @param dmaAddr what map returned
+     * @param sizeBytes what was mapped
+     * @param direction the direction of the map
+     * @param attrs bits of {@link DmaAttrs}
+     */
+    public void unmapResource(long dmaAddr, long sizeBytes, DmaDirection direction, int attrs) {
+        requireDirection(direction);
+        if (listener != null) {
+            listener.unmappingPage(device, cpu, dmaAddr, sizeBytes, direction);
+        }
+        ops.unmapResource(device, cpu, dmaAddr, sizeBytes, direction, attrs);
+    }
+
+    /**
+     * {@code dma_sync_single_for_cpu}, and the range form with the address moved (dma-core:FE-42).
+     *
+     * @param dmaAddr first byte of the part
+     * @param sizeBytes length of the part
+     * @param direction the direction
+     */
+    public void syncSingleForCpu(long dmaAddr, long sizeBytes, DmaDirection direction) {
+        if (!device.skipsSync()) {
+            requireDirection(direction);
+            ops.syncForCpu(device, cpu, dmaAddr, sizeBytes, direction);
+        }
+    }
+
+    /**
+     * {@code dma_sync_single_for_device}.
+     *
+     * @param dmaAddr first byte of the part
+     * @param sizeBytes length of the part
+     * @param direction the direction
+     */
+    public void syncSingleForDevice(long dmaAddr, long sizeBytes, DmaDirection direction) {
+        if (!device.skipsSync()) {
+            requireDirection(direction);
+            ops.syncForDevice(device, cpu, dmaAddr, sizeBytes, direction);
+        }
+    }
+
+    /**
+     * {@code dma_sync_sg_for_cpu}.
+     *
+     * @param sg the list
+     * @param nents the count given to map
+     * @param direction the direction
+     */
+    public void syncSgForCpu(SgTable sg, int nents, DmaDirection direction) {
+        requireEntries(sg, nents);
+        if (!device.skipsSync()) {
+            requireDirection(direction);
+            ops.syncSgForCpu(device, cpu, sg, nents, direction);
+        }
+    }
+
+    /**
+     * {@code dma_sync_sg_for_device}.
+     *
+     * @param sg the list
+     * @param nents the count given to map
+     * @param direction the direction
+     */
+    public void syncSgForDevice(SgTable sg, int nents, DmaDirection direction) {
+        requireEntries(sg, nents);
+        if (!device.skipsSync()) {
+            requireDirection(direction);
+            ops.syncSgForDevice(device, cpu, sg, nents, direction);
+        }
+    }
+
+    /**
+     * {@code dma_max_mapping_size}.
+     *
+     * @return bytes, all ones when unlimited (dma-core:MSK-11)
+     */
+    public long maxMappingSize() {
+        return ops.maxMappingSize(device);
+    }
+
+    /**
+     * {@code dma_get_required_mask}.
+     *
+     * @return the mask that reaches all memory (dma-core:MSK-2)
+     */
+    public long requiredMask() {
+        return ops.requiredMask(device);
+    }
+
+    /**
+     * {@code dma_get_merge_boundary}.
+     *
+     * @return granule - 1, or 0 when segments never merge (dma-core:MSK-13)
+     */
+    public long mergeBoundary() {
+        return ops.mergeBoundary(device);
+    }
+
+    /**
+     * Maps a run of physical memory for the time of a {@code try} block.
+     *
+     * @param physAddr first byte
+     * @param sizeBytes length
+     * @param direction who moves the bytes
+     * @return the mapping; closing it unmaps
+     * @throws DmaException with the cause when it cannot be mapped
+     */
+    public DmaMapping map(long physAddr, long sizeBytes, DmaDirection direction) {
+        failure.clear();
+        long dmaAddr = mapPage(physAddr, sizeBytes, direction, DmaAttrs.NONE);
+        if (dmaAddr == DMA_MAPPING_ERROR) {
+            throw failed("map " + Addresses.hex(physAddr) + "+" + Addresses.hex(sizeBytes));
+        }
+        return new DmaMapping(this, dmaAddr, sizeBytes, direction);
+    }
+
+    /**
+     * {@code dma_alloc_coherent}: memory that CPU and device see alike, zeroed (dma-core:FE-50 to FE-52).
+     *
+     * @param sizeBytes length in bytes
+     * @param attrs bits of {@link DmaAttrs}
+     * @return the buffer, or null with the cause in {@link #lastFailure()}
+     */
+    public @Nullable CoherentBuffer allocCoherent(long sizeBytes, int attrs) {
+        if (device.coherentMask() == 0) {
+            log.warn("dma_alloc_coherent", device.name() + " has a coherent mask of 0 (dma-core:FE-50)");
+        }
+        CoherentPages pages = ops.allocCoherent(device, cpu, sizeBytes, attrs);
+        if (pages == null) {
+            return null;
+        }
+        if (listener != null) {
+            listener.allocated(device, cpu, pages.dmaAddr(), sizeBytes);
+        }
+        return new CoherentBuffer(this, pages, device.machine().cpuMemory());
+    }
+
+    /**
+     * {@link #allocCoherent} for a {@code try} block.
+     *
+     * @param sizeBytes length in bytes
+     * @return the buffer; closing it frees
+     * @throws DmaException with the cause when there is no memory
+     */
+    public CoherentBuffer alloc(long sizeBytes) {
+        failure.clear();
+        CoherentBuffer buffer = allocCoherent(sizeBytes, DmaAttrs.NONE);
+        if (buffer == null) {
+            throw failed("allocate " + Long.toUnsignedString(sizeBytes) + " coherent bytes");
+        }
+        return buffer;
+    }
+
+    private DmaException failed(String what) {
+        return new DmaException(device.name() + " cannot " + what, failure.snapshot());
+    }
+
+    void free(CoherentPages pages) {
+        if (listener != null) {
+            listener.freeing(device, cpu, pages.dmaAddr(), pages.sizeBytes());
+        }
+        ops.freeCoherent(device, cpu, pages, DmaAttrs.NONE);
+    }
+
+    private static void requireDirection(DmaDirection direction) {
+        if (direction == DmaDirection.NONE) {
+            throw new KernelBugException("direction NONE in a mapping call (dma-core:TYP-6)");
+        }
+    }
+
+    private static void requireEntries(SgTable sg, int nents) {
+        if (nents < 0 || nents > sg.origNents()) {
+            throw new IllegalArgumentException(nents + " entries of a list of " + sg.origNents());
+        }
+    }
+}

@@ -1,0 +1,21 @@
+package io.pagewalk.dma;
+
+import io.pagewalk.dma.memory.Addresses;
+
+/**
+ * One entry of a device's {@code dma-ranges}: where a run of physical memory appears on its bus.
+ *
+ * <p>Source: dma-core:DEV-4.
+ *
+ * @param cpuStart first physical address
+ * @param dmaStart the DMA address of that byte
+ * @param sizeBytes length in bytes, unsigned, not 0 (0 ends the kernel's array)
+ */
+public record DmaRange(long cpuStart, long dmaStart, long sizeBytes) {
+    /** Refuses an empty entry. */
+    public DmaRange {
+        if (sizeBytes == 0) {
+            throw new IllegalArgumentException("a dma-ranges entry of size 0 at " + Addresses.hex(cpuStart) + " ends the list (DEV-4)");
+        }
+    }
+}

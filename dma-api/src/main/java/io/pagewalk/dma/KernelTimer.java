@@ -1,0 +1,80 @@
+package io.pagewalk.dma;
+
+import java.util.Comparator;
+
+/** A one-shot timer of the machine's clock that remembers the CPU it was armed on. Thread-safe through its clock. */
+public final class KernelTimer {
+    /** What a timer runs. */
+    @FunctionalInterface
+    public interface Callback {
+        /**
+         * Runs at expiry.
+         *
+         * @param cpu the CPU that armed the timer
+         */
+        void expired(int cpu);
+    }
+
+    static final Comparator<KernelTimer> BY_DEADLINE =
+            Comparator.comparingLong((KernelTimer t) -> t.deadlineNanos).thenComparingLong(t -> t.sequence);
+
+    private final VirtualClock clock;
+    private final Callback callback;
+    private volatile boolean armed;
+    private long deadlineNanos;
+    private long sequence;
+    private int cpu;
+
+    KernelTimer(VirtualClock clock, Callback callback) {
+        this.clock = clock;
+        this.callback = callback;
+    }
+
+    /**
+     * Arms the timer; does nothing when it is armed already.
+     *
+     * @param delayNanos from now
+     * @param onCpu the CPU that arms it
+     * @return false when it was armed already
+     */
+    public boolean arm(long delayNanos, int onCpu) {
+        return clock.arm(this, clock.nowNanos() + delayNanos, onCpu);
+    }
+
+    /**
+     * Stops the timer.
+     *
+     * @return false when it was not armed
+     */
+    public boolean cancel() {
+        return clock.cancel(this);
+    }
+
+    /**
+     * Whether the timer is armed.
+     *
+     * @return true between arm and expiry
+     */
+    public boolean isArmed() {
+        return armed;
+    }
+
+    long deadlineNanos() {
+        return deadlineNanos;
+    }
+
+    void armed(long deadline, long order, int onCpu) {
+        deadlineNanos = deadline;
+        sequence = order;
+        cpu = onCpu;
+        armed = true;
+    }
+
+    void disarmed() {
+        armed = false;
+    }
+
+    void fire() {
+        callback.expired(cpu);
+    }
+}

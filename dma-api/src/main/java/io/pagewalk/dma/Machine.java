@@ -1,0 +1,494 @@
+package io.pagewalk.dma;
+
+import io.pagewalk.dma.events.DmaListener;
+import io.pagewalk.dma.memory.Addresses;
+import io.pagewalk.dma.memory.CpuMemory;
+import io.pagewalk.dma.memory.KernelLayout;
+import io.pagewalk.dma.memory.PageAllocator;
+import io.pagewalk.dma.memory.PageFrames;
+import io.pagewalk.dma.memory.PhysRange;
+import io.pagewalk.dma.memory.PhysicalMemory;
+import io.pagewalk.dma.memory.RamMap;
+import io.pagewalk.dma.spi.BackendOptions;
+import io.pagewalk.dma.spi.DmaBackend;
+import io.pagewalk.dma.spi.DmaBackends;
+import io.pagewalk.dma.spi.MetricSink;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * One emulated machine: it owns everything that varies, so that two machines in one JVM never meet. Make one with
+ * {@link #builder()}; give it devices with {@link #addDevice}.
+ *
+ * <p>Adding devices is for one thread; what a machine hands out says for itself how it may be used.
+ */
+public final class Machine implements AutoCloseable {
+    private final RamMap ram;
+    private final PhysicalMemory memory;
+    private final CpuMemory cpuMemory;
+    private final PageFrames frames;
+    private final PageAllocator pages;
+    private final KernelLayout layout;
+    private final int cpus;
+    private final String commandLine;
+    private final KernelModel kernelModel;
+    private final List<PhysRange> hostBridgeWindows;
+    private final VirtualClock clock = new VirtualClock();
+    private final KernelLog log = new KernelLog(clock);
+    private final FaultLog faults = new FaultLog(clock);
+    private final FailureInjection failures = new FailureInjection();
+    private final @Nullable DmaListener listener;
+    private final Map<String, Device> devices = new LinkedHashMap<>();
+    private final String backendName;
+    private final DmaBackend backend;
+
+    private Machine(Builder builder) {
+        ram = builder.ram;
+        memory = PhysicalMemory.create(ram, builder.chunkBytes);
+        cpuMemory = new CpuMemory(memory);
+        frames = new PageFrames();
+        pages = PageAllocator.create(memory, frames, builder.allocatable == null ? afterFirstPage(ram) : builder.allocatable);
+        layout = builder.layout;
+        cpus = builder.cpus;
+        commandLine = builder.commandLine;
+        kernelModel = builder.kernelModel;
+        hostBridgeWindows = builder.hostBridgeWindows;
+        listener = builder.listener == null ? null : builder.listener.listenTo(clock);
+        backendName = builder.backendName;
+        backend = DmaBackends.byName(backendName).provider().create(backendName, this, builder.options);
+    }
+
+    /** Page 0 is never handed out, as on a PC. */
+    private static List<PhysRange> afterFirstPage(RamMap ram) {
+        List<PhysRange> ranges = new ArrayList<>();
+        for (PhysRange range : ram.ranges()) {
+            long first = Addresses.max(range.first(), Addresses.PAGE_SIZE);
+            if (Addresses.lessThan(first, range.last())) {
+                ranges.add(new PhysRange(first, range.last()));
+            }
+        }
+        return ranges;
+    }
+
+    /**
+     * Starts to describe a machine: 4 GiB of RAM with a PC's hole, 2 CPUs, Linux 6.12, backend {@code direct}.
+     *
+     * @return a builder
+     */
+    public static Builder builder() {
+        return new Builder();
+    }
+
+    /**
+     * Adds a device and attaches it to the backend.
+     *
+     * @param config what it is
+     * @return the device
+     * @throws IllegalArgumentException when its name or requester id is taken
+     */
+    public Device addDevice(DeviceConfig config) {
+        if (devices.containsKey(config.name())) {
+            throw new IllegalArgumentException("there is a device " + config.name() + " already");
+        }
+        Device device = new Device(this, config, freeRequesterId(config), backend);
+        devices.put(config.name(), device);
+        return device;
+    }
+
+    private int freeRequesterId(DeviceConfig config) {
+        if (config.requesterId() == DeviceConfig.ANY_REQUESTER_ID) {
+            int id = 8;
+            while (isTaken(id)) {
+                id += 8;
+            }
+            return id;
+        }
+        if (isTaken(config.requesterId())) {
+            throw new IllegalArgumentException("requester id " + Addresses.hex(config.requesterId()) + " of " + config.name()
+                    + " is taken");
+        }
+        return config.requesterId();
+    }
+
+    private boolean isTaken(int requesterId) {
+        return devices.values().stream().anyMatch(d -> d.requesterId() == requesterId);
+    }
+
+    /**
+     * Finds a device.
+     *
+     * @param name its name
+     * @return the device, or null
+     */
+    public @Nullable Device device(String name) {
+        return devices.get(name);
+    }
+
+    /**
+     * All devices in the order in which they were added.
+     *
+     * @return a copy
+     */
+    public List<Device> devices() {
+        return new ArrayList<>(devices.values());
+    }
+
+    /**
+     * The bytes, as hardware sees them.
+     *
+     * @return the memory
+     */
+    public PhysicalMemory memory() {
+        return memory;
+    }
+
+    /**
+     * The bytes, as software sees them.
+     *
+     * @return the CPU's view
+     */
+    public CpuMemory cpuMemory() {
+        return cpuMemory;
+    }
+
+    /**
+     * Which physical addresses are RAM.
+     *
+     * @return the map
+     */
+    public RamMap ram() {
+        return ram;
+    }
+
+    /**
+     * Data of page frames.
+     *
+     * @return the frames
+     */
+    public PageFrames frames() {
+        return frames;
+    }
+
+    /**
+     * The page allocator.
+     *
+     * @return the allocator
+     */
+    public PageAllocator pages() {
+        return pages;
+    }
+
+    /**
+     * The kernel's virtual layout.
+     *
+     * @return the layout
+     */
+    public KernelLayout layout() {
+        return layout;
+    }
+
+    /**
+     * How many CPUs there are.
+     *
+     * @return at least 1
+     */
+    public int cpus() {
+        return cpus;
+    }
+
+    /**
+     * The kernel's command line.
+     *
+     * @return possibly empty
+     */
+    public String commandLine() {
+        return commandLine;
+    }
+
+    /**
+     * Whose rules hold where kernels differ.
+     *
+     * @return the model
+     */
+    public KernelModel kernelModel() {
+        return kernelModel;
+    }
+
+    /**
+     * Memory windows of the PCI host bridge, which an IOMMU keeps free of device addresses (iommu:DINIT-7).
+     *
+     * @return the windows
+     */
+    public List<PhysRange> hostBridgeWindows() {
+        return hostBridgeWindows;
+    }
+
+    /**
+     * The machine's time.
+     *
+     * @return the clock
+     */
+    public VirtualClock clock() {
+        return clock;
+    }
+
+    /**
+     * What the kernel logged.
+     *
+     * @return the log
+     */
+    public KernelLog log() {
+        return log;
+    }
+
+    /**
+     * What devices could not reach.
+     *
+     * @return the log
+     */
+    public FaultLog faults() {
+        return faults;
+    }
+
+    /**
+     * Failure injection.
+     *
+     * @return the machine's points
+     */
+    public FailureInjection failures() {
+        return failures;
+    }
+
+    /**
+     * Who listens to the DMA API.
+     *
+     * @return the listener, or null
+     */
+    public @Nullable DmaListener listener() {
+        return listener;
+    }
+
+    /**
+     * The name of the backend's variant.
+     *
+     * @return such as {@code iommu-strict}
+     */
+    public String backendName() {
+        return backendName;
+    }
+
+    /**
+     * Reports what the backend counted.
+     *
+     * @param sink takes the numbers
+     */
+    public void report(MetricSink sink) {
+        backend.report(sink);
+    }
+
+    /** Lets the backend do what it put off: flushes, returns of cached addresses. */
+    public void quiesce() {
+        backend.quiesce();
+    }
+
+    /**
+     * Checks the backend's structures. No other call may be running.
+     *
+     * @param violation takes a sentence for each broken invariant
+     */
+    public void checkStructure(Consumer<String> violation) {
+        backend.checkStructure(violation);
+    }
+
+    /**
+     * Checks that nothing is held once everything was unmapped and {@link #quiesce()} was called.
+     *
+     * @param violation takes a sentence for each thing still held
+     */
+    public void checkIdle(Consumer<String> violation) {
+        backend.checkIdle(violation);
+    }
+
+    /** Closes the backend. */
+    @Override
+    public void close() {
+        backend.close();
+    }
+
+    /** Describes a machine. Not thread-safe. */
+    public static final class Builder {
+        /** Makes a listener once the machine's clock exists. */
+        @FunctionalInterface
+        public interface ListenerFactory {
+            /**
+             * Makes the listener.
+             *
+             * @param clock the machine's clock
+             * @return the listener
+             */
+            DmaListener listenTo(VirtualClock clock);
+        }
+
+        private RamMap ram = RamMap.sizedWithHole(4L << 30);
+        private int chunkBytes = PhysicalMemory.DEFAULT_CHUNK_BYTES;
+        private @Nullable List<PhysRange> allocatable;
+        private KernelLayout layout = KernelLayout.x86_64();
+        private int cpus = 2;
+        private String commandLine = "";
+        private KernelModel kernelModel = KernelModel.LINUX_6_12;
+        private List<PhysRange> hostBridgeWindows = List.of();
+        private @Nullable ListenerFactory listener;
+        private String backendName = "direct";
+        private BackendOptions options = BackendOptions.NONE;
+
+        private Builder() {}
+
+        /**
+         * Sets how much RAM there is, with the hole of a PC below 4 GiB.
+         *
+         * @param ramBytes bytes, a multiple of the page size
+         * @return this
+         */
+        public Builder ramBytes(long ramBytes) {
+            return ram(RamMap.sizedWithHole(ramBytes));
+        }
+
+        /**
+         * Sets which addresses are RAM.
+         *
+         * @param map the map
+         * @return this
+         */
+        public Builder ram(RamMap map) {
+            ram = map;
+            return this;
+        }
+
+        /**
+         * Sets in which steps memory is backed.
+         *
+         * @param bytes a power of two
+         * @return this
+         */
+        public Builder chunkBytes(int bytes) {
+            chunkBytes = bytes;
+            return this;
+        }
+
+        /**
+         * Sets which RAM the page allocator hands out; all but page 0 by default.
+         *
+         * @param ranges parts of the RAM
+         * @return this
+         */
+        public Builder allocatable(List<PhysRange> ranges) {
+            allocatable = List.copyOf(ranges);
+            return this;
+        }
+
+        /**
+         * Sets the kernel's virtual layout.
+         *
+         * @param newLayout the layout
+         * @return this
+         */
+        public Builder layout(KernelLayout newLayout) {
+            layout = newLayout;
+            return this;
+        }
+
+        /**
+         * Sets the number of CPUs.
+         *
+         * @param count at least 1
+         * @return this
+         */
+        public Builder cpus(int count) {
+            if (count < 1) {
+                throw new IllegalArgumentException("a machine needs a CPU, not " + count);
+            }
+            cpus = count;
+            return this;
+        }
+
+        /**
+         * Sets the kernel's command line, of which each backend reads its part.
+         *
+         * @param text such as {@code swiotlb=65536,force}
+         * @return this
+         */
+        public Builder commandLine(String text) {
+            commandLine = text;
+            return this;
+        }
+
+        /**
+         * Sets whose rules hold.
+         *
+         * @param model the kernel
+         * @return this
+         */
+        public Builder kernelModel(KernelModel model) {
+            kernelModel = model;
+            return this;
+        }
+
+        /**
+         * Sets the memory windows of the PCI host bridge.
+         *
+         * @param windows ranges of physical addresses
+         * @return this
+         */
+        public Builder hostBridgeWindows(List<PhysRange> windows) {
+            hostBridgeWindows = List.copyOf(windows);
+            return this;
+        }
+
+        /**
+         * Sets who listens to the DMA API.
+         *
+         * @param factory makes the listener, such as {@code clock -> new MappingLedger(clock::nowNanos)}
+         * @return this
+         */
+        public Builder listener(ListenerFactory factory) {
+            listener = factory;
+            return this;
+        }
+
+        /**
+         * Chooses the backend.
+         *
+         * @param variant a name that {@link DmaBackends#all()} lists
+         * @return this
+         */
+        public Builder backend(String variant) {
+            backendName = variant;
+            return this;
+        }
+
+        /**
+         * Sets the backend's options.
+         *
+         * @param newOptions the options
+         * @return this
+         */
+        public Builder backendOptions(BackendOptions newOptions) {
+            options = newOptions;
+            return this;
+        }
+
+        /**
+         * Builds the machine.
+         *
+         * @return the machine
+         * @throws IllegalArgumentException when there is no such backend; the message lists those there are
+         */
+        public Machine build() {
+            return new Machine(this);
+        }
+    }
+}

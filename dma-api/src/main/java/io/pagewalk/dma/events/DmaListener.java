@@ -1,0 +1,77 @@
+package io.pagewalk.dma.events;
+
+import io.pagewalk.dma.Device;
+import io.pagewalk.dma.DmaDirection;
+import io.pagewalk.dma.scatterlist.SgTable;
+
+/**
+ * Told of every call of the DMA API on a machine, after a map and before an unmap does its work. All methods do nothing by
+ * default. Calls come on the caller's thread; arguments are unsigned as in the API.
+ */
+public interface DmaListener {
+    /**
+     * A buffer was mapped, or could not be.
+     *
+     * @param device the device
+     * @param cpu the CPU
+     * @param physAddr first byte
+     * @param sizeBytes length
+     * @param direction the direction
+     * @param dmaAddr the result, all ones for a failure
+     */
+    default void mappedPage(Device device, int cpu, long physAddr, long sizeBytes, DmaDirection direction, long dmaAddr) {}
+
+    /**
+     * A buffer is about to be unmapped.
+     *
+     * @param device the device
+     * @param cpu the CPU
+     * @param dmaAddr its DMA address
+     * @param sizeBytes length
+     * @param direction the direction
+     */
+    default void unmappingPage(Device device, int cpu, long dmaAddr, long sizeBytes, DmaDirection direction) {}
+
+    /**
+     * A list was mapped, or could not be.
+     *
+     * @param device the device
+     * @param cpu the CPU
+     * @param sg the list; read it during the call only
+     * @param nents the CPU's entries
+     * @param direction the direction
+     * @param result DMA segments, or a negated errno
+     */
+    default void mappedSg(Device device, int cpu, SgTable sg, int nents, DmaDirection direction, int result) {}
+
+    /**
+     * A list is about to be unmapped.
+     *
+     * @param device the device
+     * @param cpu the CPU
+     * @param sg the list; read it during the call only
+     * @param nents the CPU's entries
+     * @param direction the direction
+     */
+    default void unmappingSg(Device device, int cpu, SgTable sg, int nents, DmaDirection direction) {}
+
+    /**
+     * Coherent memory was allocated.
+     *
+     * @param device the device
+     * @param cpu the CPU
+     * @param dmaAddr its DMA address
+     * @param sizeBytes length
+     */
+    default void allocated(Device device, int cpu, long dmaAddr, long sizeBytes) {}
+
+    /**
+     * Coherent memory is about to be freed.
+     *
+     * @param device the device
+     * @param cpu the CPU
+     * @param dmaAddr its DMA address
+     * @param sizeBytes length
+     */
+    default void freeing(Device device, int cpu, long dmaAddr, long sizeBytes) {}
+}

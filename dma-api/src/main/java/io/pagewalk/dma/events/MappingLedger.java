@@ -1,0 +1,160 @@
+package io.pagewalk.dma.events;
+
+import io.pagewalk.dma.BusFault;
+import io.pagewalk.dma.Device;
+import io.pagewalk.dma.DmaDirection;
+import io.pagewalk.dma.memory.Addresses;
+import io.pagewalk.dma.scatterlist.SgTable;
+import java.util.Comparator;
+import java.util.HashMap;
+import java.util.Map;
+import java.util.TreeMap;
+import java.util.function.LongSupplier;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The driver side's book of live mappings, and the reporter that joins a raw {@link BusFault} with it: nearest mapping,
+ * how far past its end, last unmap of that address and how long ago.
+ *
+ * <p>Opt in by making it a machine's listener. Thread-safe; it allocates.
+ */
+public final class MappingLedger implements DmaListener {
+    /**
+     * One live range of device addresses.
+     *
+     * @param device the owner
+     * @param dmaAddr first byte
+     * @param sizeBytes length
+     * @param direction its direction
+     * @param kind {@code page}, {@code sg} or {@code coherent}
+     * @param sinceNanos when it was made
+     */
+    public record Live(Device device, long dmaAddr, long sizeBytes, DmaDirection direction, String kind, long sinceNanos) {}
+
+    private record Ended(Live mapping, long atNanos) {}
+
+    private static final Comparator<Long> UNSIGNED = Long::compareUnsigned;
+
+    private final LongSupplier nowNanos;
+    private final Map<Device, TreeMap<Long, Live>> live = new HashMap<>();
+    private final Map<Device, TreeMap<Long, Ended>> ended = new HashMap<>();
+
+    /**
+     * Makes an empty ledger.
+     *
+     * @param nowNanos the machine's time
+     */
+    public MappingLedger(LongSupplier nowNanos) {
+        this.nowNanos = nowNanos;
+    }
+
+    @Override
+    public synchronized void mappedPage(
+            Device device, int cpu, long physAddr, long sizeBytes, DmaDirection direction, long dmaAddr) {
+        if (dmaAddr != -1L) {
+            add(device, dmaAddr, sizeBytes, direction, "page");
+        }
+    }
+
+    @Override
+    public synchronized void unmappingPage(Device device, int cpu, long dmaAddr, long sizeBytes, DmaDirection direction) {
+        remove(device, dmaAddr);
+    }
+
+    @Override
+    public synchronized void mappedSg(Device device, int cpu, SgTable sg, int nents, DmaDirection direction, int result) {
+        for (int i = 0; i < result; i++) {
+            add(device, sg.dmaAddr(i), sg.dmaLengthBytes(i), direction, "sg");
+        }
+    }
+
+    @Override
+    public synchronized void unmappingSg(Device device, int cpu, SgTable sg, int nents, DmaDirection direction) {
+        for (int i = 0; i < nents && sg.dmaLengthBytes(i) != 0; i++) {
+            remove(device, sg.dmaAddr(i));
+        }
+    }
+
+    @Override
+    public synchronized void allocated(Device device, int cpu, long dmaAddr, long sizeBytes) {
+        add(device, dmaAddr, sizeBytes, DmaDirection.BIDIRECTIONAL, "coherent");
+    }
+
+    @Override
+    public synchronized void freeing(Device device, int cpu, long dmaAddr, long sizeBytes) {
+        remove(device, dmaAddr);
+    }
+
+    private void add(Device device, long dmaAddr, long sizeBytes, DmaDirection direction, String kind) {
+        of(live, device).put(dmaAddr, new Live(device, dmaAddr, sizeBytes, direction, kind, nowNanos.getAsLong()));
+    }
+
+    private void remove(Device device, long dmaAddr) {
+        @Nullable Live gone = of(live, device).remove(dmaAddr);
+        if (gone != null) {
+            TreeMap<Long, Ended> past = of(ended, device);
+            past.put(dmaAddr, new Ended(gone, nowNanos.getAsLong()));
+            if (past.size() > 4096) {
+                past.pollFirstEntry();
+            }
+        }
+    }
+
+    private static <V> TreeMap<Long, V> of(Map<Device, TreeMap<Long, V>> byDevice, Device device) {
+        return byDevice.computeIfAbsent(device, d -> new TreeMap<>(UNSIGNED));
+    }
+
+    /**
+     * How many ranges are live.
+     *
+     * @return over all devices
+     */
+    public synchronized int liveCount() {
+        return live.values().stream().mapToInt(TreeMap::size).sum();
+    }
+
+    /**
+     * The live range of a device that ends nearest below an address or holds it.
+     *
+     * @param device the device
+     * @param dmaAddr the address
+     * @return the range, or null when none starts at or below the address
+     */
+    public synchronized @Nullable Live nearestBelow(Device device, long dmaAddr) {
+        Map.@Nullable Entry<Long, Live> entry = of(live, device).floorEntry(dmaAddr);
+        return entry == null ? null : entry.getValue();
+    }
+
+    /**
+     * Says of a fault what a person needs.
+     *
+     * @param fault the hardware's record
+     * @return one line
+     */
+    public synchronized String describe(BusFault fault) {
+        return fault + nearest(fault.device(), fault.dmaAddr()) + lastUnmap(fault.device(), fault.dmaAddr());
+    }
+
+    private String nearest(Device device, long dmaAddr) {
+        @Nullable Live below = nearestBelow(device, dmaAddr);
+        if (below == null) {
+            return "; no live mapping of " + device.name() + " starts at or below it";
+        }
+        long past = dmaAddr - below.dmaAddr() - below.sizeBytes();
+        String where = Addresses.lessThan(dmaAddr - below.dmaAddr(), below.sizeBytes())
+                ? "inside"
+                : Long.toUnsignedString(past + 1) + " bytes past the end of";
+        return "; " + where + " " + below.kind() + " mapping " + Addresses.hex(below.dmaAddr()) + "+"
+                + Addresses.hex(below.sizeBytes()) + " " + below.direction();
+    }
+
+    private String lastUnmap(Device device, long dmaAddr) {
+        Map.@Nullable Entry<Long, Ended> entry = of(ended, device).floorEntry(dmaAddr);
+        if (entry == null
+                || !Addresses.lessThan(dmaAddr - entry.getKey(), entry.getValue().mapping().sizeBytes())) {
+            return "";
+        }
+        long ago = nowNanos.getAsLong() - entry.getValue().atNanos();
+        return "; that address was unmapped " + ago + " ns ago";
+    }
+}

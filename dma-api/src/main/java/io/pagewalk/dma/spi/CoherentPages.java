@@ -1,0 +1,84 @@
+package io.pagewalk.dma.spi;
+
+import io.pagewalk.dma.memory.Addresses;
+
+/**
+ * Coherent memory as a backend hands it out: pages that may lie apart physically and together on the bus.
+ *
+ * <p>Immutable; safe to share.
+ */
+public final class CoherentPages {
+    private final long dmaAddr;
+    private final long sizeBytes;
+    private final long[] pagePhysAddrs;
+
+    /**
+     * Describes an allocation.
+     *
+     * @param dmaAddr DMA address of its first byte
+     * @param sizeBytes length as the caller asked for it, at most the pages' bytes
+     * @param pagePhysAddrs the pages in order, each 4 KiB
+     */
+    public CoherentPages(long dmaAddr, long sizeBytes, long[] pagePhysAddrs) {
+        if (Addresses.lessThan(pagePhysAddrs.length * Addresses.PAGE_SIZE, sizeBytes)) {
+            throw new IllegalArgumentException(pagePhysAddrs.length + " pages do not hold " + sizeBytes + " bytes");
+        }
+        this.dmaAddr = dmaAddr;
+        this.sizeBytes = sizeBytes;
+        this.pagePhysAddrs = pagePhysAddrs.clone();
+    }
+
+    /**
+     * Describes an allocation that is contiguous physically.
+     *
+     * @param dmaAddr DMA address of its first byte
+     * @param sizeBytes length as the caller asked for it
+     * @param physAddr first page
+     * @return the allocation
+     */
+    public static CoherentPages contiguous(long dmaAddr, long sizeBytes, long physAddr) {
+        int pages = Math.toIntExact(Addresses.alignUp(sizeBytes, Addresses.PAGE_SIZE) >>> Addresses.PAGE_SHIFT);
+        long[] physAddrs = new long[pages];
+        for (int i = 0; i < pages; i++) {
+            physAddrs[i] = physAddr + i * Addresses.PAGE_SIZE;
+        }
+        return new CoherentPages(dmaAddr, sizeBytes, physAddrs);
+    }
+
+    /**
+     * The DMA address.
+     *
+     * @return of the first byte
+     */
+    public long dmaAddr() {
+        return dmaAddr;
+    }
+
+    /**
+     * The length asked for.
+     *
+     * @return bytes
+     */
+    public long sizeBytes() {
+        return sizeBytes;
+    }
+
+    /**
+     * How many pages there are.
+     *
+     * @return the count
+     */
+    public int pageCount() {
+        return pagePhysAddrs.length;
+    }
+
+    /**
+     * One page's physical address.
+     *
+     * @param index from 0
+     * @return its first byte
+     */
+    public long pagePhysAddr(int index) {
+        return pagePhysAddrs[index];
+    }
+}

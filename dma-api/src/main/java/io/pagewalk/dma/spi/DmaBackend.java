@@ -1,0 +1,54 @@
+package io.pagewalk.dma.spi;
+
+import io.pagewalk.dma.Device;
+import java.util.function.Consumer;
+
+/** One backend of one machine: it gives each device its driver-side operations and its bus port. */
+public interface DmaBackend extends AutoCloseable {
+    /**
+     * Attaches a device, once.
+     *
+     * @param device a device of the backend's machine
+     * @return its driver-side operations
+     */
+    DmaOps attach(Device device);
+
+    /**
+     * The hardware between an attached device and memory.
+     *
+     * @param device an attached device
+     * @return its port, always the same
+     */
+    BusPort port(Device device);
+
+    /**
+     * Reports what the backend counted.
+     *
+     * @param sink takes the numbers
+     */
+    void report(MetricSink sink);
+
+    /**
+     * Does what was put off: flushes, returns of cached addresses. Afterwards only live mappings hold anything.
+     */
+    default void quiesce() {}
+
+    /**
+     * Checks the backend's structures against each other. The caller makes sure no call is running.
+     *
+     * @param violation takes a sentence with its numbers for each broken invariant
+     */
+    void checkStructure(Consumer<String> violation);
+
+    /**
+     * Checks that nothing is held: no slot, address, table page or pin. Call it after {@link #quiesce} with everything
+     * unmapped.
+     *
+     * @param violation takes a sentence with its numbers for each thing still held
+     */
+    void checkIdle(Consumer<String> violation);
+
+    /** Gives back what the backend took from the machine. */
+    @Override
+    default void close() {}
+}
