@@ -1,0 +1,32 @@
+package io.pagewalk.benchmarks;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** A benchmark that measures failures measures nothing: each body runs once and does what it says. */
+class BenchmarksRunTest {
+    @ParameterizedTest
+    @ValueSource(strings = {"direct", "swiotlb", "iommu-strict", "iommu-lazy", "virt"})
+    void eachMappingBenchmarkMapsAllItsBuffers(String backend) {
+        MapUnmapBenchmark benchmark = new MapUnmapBenchmark();
+        benchmark.backend = backend;
+        benchmark.open();
+        assertThat(benchmark.mapUnmapPage()).isNotZero();
+        assertThat(benchmark.mapUnmapSg()).isPositive();
+        benchmark.close();
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"direct", "swiotlb", "iommu-strict", "iommu-lazy", "virt"})
+    void eachAccessBenchmarkReachesTheBytesItsBaselineReads(String backend) {
+        DeviceAccessBenchmark benchmark = new DeviceAccessBenchmark();
+        benchmark.backend = backend;
+        benchmark.open();
+        assertThat(benchmark.readLong()).isEqualTo(benchmark.baseline());
+        assertThat(benchmark.readPage()).isEqualTo(4096L * BenchmarkMachine.BATCH);
+        assertThat(benchmark.writeLong()).isEqualTo(8L * BenchmarkMachine.BATCH);
+        benchmark.close();
+    }
+}
