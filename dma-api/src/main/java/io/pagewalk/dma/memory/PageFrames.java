@@ -1,0 +1,356 @@
+package io.pagewalk.dma.memory;
+
+import java.lang.invoke.MethodHandles;
+import java.lang.invoke.VarHandle;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.concurrent.ConcurrentHashMap;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What the kernel keeps about each page frame: a count of references, a count of pins, whether it is dirty, and who
+ * wants to know when it is freed. Sparse: only frames that something was said about cost memory, 512 at a time.
+ *
+ * <p>A frame starts with no references and no pins; the page allocator changes neither, but refuses to take back a
+ * frame that has any. References and pins are separate counts here: an owner that expresses a pin as so many references
+ * (rdma:MM-15) adds both.
+ *
+ * <p>Thread-safe; each change is atomic. Nothing allocates but the first change to one of 512 frames, and hooks.
+ */
+public final class PageFrames {
+
+    private static final VarHandle INTS = MethodHandles.arrayElementVarHandle(int[].class);
+
+    private static final int GROUP_SHIFT = 9;
+    private static final int GROUP_FRAMES = 1 << GROUP_SHIFT;
+    private static final int LEAF_SHIFT = 9;
+    private static final int LEAF_GROUPS = 1 << LEAF_SHIFT;
+
+    /** Frame numbers are below this: addresses of 52 bits, the most that x86 has. */
+    private static final long END_OF_FRAMES = 1L << (52 - Addresses.PAGE_SHIFT);
+
+    /**
+     * The state of 512 neighbouring frames. All fields are final, so a racing reader sees it complete or not at all.
+     */
+    private static final class Group {
+        final int[] references = new int[GROUP_FRAMES];
+        final int[] pins = new int[GROUP_FRAMES];
+        final int[] dirtyBits = new int[GROUP_FRAMES / Integer.SIZE];
+    }
+
+    private final ConcurrentHashMap<Long, List<FrameFreeHook>> hooks = new ConcurrentHashMap<>();
+    private final Object growth = new Object();
+
+    /** Leaves of groups; it grows with the highest frame touched. Elements are written under the lock alone. */
+    private volatile @Nullable Group[][] directory = new Group[0][];
+
+    /** Makes frames that all have no references, no pins, and are clean. */
+    public PageFrames() {}
+
+    // ---- references
+
+    /**
+     * Gives a frame's references.
+     *
+     * @param pfn the number of the frame
+     * @return how many there are
+     */
+    public int refCount(long pfn) {
+        Group group = find(pfn);
+        return group == null ? 0 : (int) INTS.getVolatile(group.references, slotOf(pfn));
+    }
+
+    /**
+     * Takes a reference.
+     *
+     * @param pfn the number of the frame
+     * @return how many there are now
+     * @throws IllegalStateException if the count would pass 2^31-1; it stays as it was
+     */
+    public int get(long pfn) {
+        return get(pfn, 1);
+    }
+
+    /**
+     * Takes several references.
+     *
+     * @param pfn the number of the frame
+     * @param count how many, not negative
+     * @return how many there are now
+     * @throws IllegalStateException if the count would pass 2^31-1; it stays as it was
+     */
+    public int get(long pfn, int count) {
+        return change(touch(pfn).references, pfn, notNegative(count), "references");
+    }
+
+    /**
+     * Drops a reference. The last one does not free the frame: its owner does.
+     *
+     * @param pfn the number of the frame
+     * @return how many there are now
+     * @throws IllegalStateException if there was none
+     */
+    public int put(long pfn) {
+        return put(pfn, 1);
+    }
+
+    /**
+     * Drops several references. The last one does not free the frame: its owner does.
+     *
+     * @param pfn the number of the frame
+     * @param count how many, not negative
+     * @return how many there are now
+     * @throws IllegalStateException if there were fewer; the count stays as it was
+     */
+    public int put(long pfn, int count) {
+        return change(touch(pfn).references, pfn, -notNegative(count), "references");
+    }
+
+    // ---- pins
+
+    /**
+     * Gives a frame's pins.
+     *
+     * @param pfn the number of the frame
+     * @return how many there are
+     */
+    public int pinCount(long pfn) {
+        Group group = find(pfn);
+        return group == null ? 0 : (int) INTS.getVolatile(group.pins, slotOf(pfn));
+    }
+
+    /**
+     * Counts a pin.
+     *
+     * @param pfn the number of the frame
+     * @return how many there are now
+     * @throws IllegalStateException if the count would pass 2^31-1; it stays as it was
+     */
+    public int pin(long pfn) {
+        return change(touch(pfn).pins, pfn, 1, "pins");
+    }
+
+    /**
+     * Takes back a pin.
+     *
+     * @param pfn the number of the frame
+     * @return how many there are now
+     * @throws IllegalStateException if there was none
+     */
+    public int unpin(long pfn) {
+        return change(touch(pfn).pins, pfn, -1, "pins");
+    }
+
+    // ---- dirty
+
+    /**
+     * Says whether a frame was marked dirty.
+     *
+     * @param pfn the number of the frame
+     * @return true if it was, and not cleaned since
+     */
+    public boolean isDirty(long pfn) {
+        Group group = find(pfn);
+        return group != null && ((int) INTS.getVolatile(group.dirtyBits, dirtyWordOf(pfn)) & dirtyBitOf(pfn)) != 0;
+    }
+
+    /**
+     * Marks a frame dirty.
+     *
+     * @param pfn the number of the frame
+     * @return true if it was clean before
+     */
+    public boolean setDirty(long pfn) {
+        int before = (int) INTS.getAndBitwiseOr(touch(pfn).dirtyBits, dirtyWordOf(pfn), dirtyBitOf(pfn));
+        return (before & dirtyBitOf(pfn)) == 0;
+    }
+
+    /**
+     * Marks a frame clean.
+     *
+     * @param pfn the number of the frame
+     * @return true if it was dirty before
+     */
+    public boolean clearDirty(long pfn) {
+        Group group = find(pfn);
+        if (group == null) {
+            return false;
+        }
+        int before = (int) INTS.getAndBitwiseAnd(group.dirtyBits, dirtyWordOf(pfn), ~dirtyBitOf(pfn));
+        return (before & dirtyBitOf(pfn)) != 0;
+    }
+
+    // ---- freeing
+
+    /**
+     * Gives the zone of a frame.
+     *
+     * @param pfn the number of the frame
+     * @return the zone that its address lies in
+     */
+    public Zone zone(long pfn) {
+        return Zone.of(pfn << Addresses.PAGE_SHIFT);
+    }
+
+    /**
+     * Asks to be told when a frame goes back to the page allocator. A frame may have several hooks, which are called in
+     * the order they came, once: they are gone when the frame is.
+     *
+     * @param pfn the number of the frame
+     * @param hook what to call
+     */
+    public void onFree(long pfn, FrameFreeHook hook) {
+        requireFrame(pfn);
+        hooks.merge(pfn, List.of(hook), PageFrames::joined);
+    }
+
+    /**
+     * Takes back what {@link #onFree} asked for.
+     *
+     * @param pfn the number of the frame
+     * @param hook the hook given then
+     * @return true if the hook was there
+     */
+    public boolean cancelOnFree(long pfn, FrameFreeHook hook) {
+        List<FrameFreeHook> before = hooks.get(pfn);
+        hooks.computeIfPresent(pfn, (key, present) -> without(present, hook));
+        return before != null && before.contains(hook);
+    }
+
+    /** Refuses frames that somebody still holds. */
+    void requireUnused(long firstPfn, long count) {
+        for (long pfn = firstPfn; pfn < firstPfn + count; pfn++) {
+            int references = refCount(pfn);
+            int pins = pinCount(pfn);
+            if (references != 0 || pins != 0) {
+                throw new IllegalStateException("page frame " + Addresses.hex(pfn) + " is freed with " + references
+                        + " references and " + pins + " pins");
+            }
+        }
+    }
+
+    /** Runs the hooks of frames that are being freed, and cleans the frames. */
+    void freed(long firstPfn, long count) {
+        for (long pfn = firstPfn; pfn < firstPfn + count; pfn++) {
+            clearDirty(pfn);
+            List<FrameFreeHook> due = hooks.isEmpty() ? null : hooks.remove(pfn);
+            if (due != null) {
+                callAll(due, pfn);
+            }
+        }
+    }
+
+    private static void callAll(List<FrameFreeHook> due, long pfn) {
+        for (FrameFreeHook hook : due) {
+            hook.frameFreed(pfn);
+        }
+    }
+
+    private static List<FrameFreeHook> joined(List<FrameFreeHook> first, List<FrameFreeHook> second) {
+        FrameFreeHook[] all = Arrays.copyOf(first.toArray(new FrameFreeHook[0]), first.size() + second.size());
+        for (int i = 0; i < second.size(); i++) {
+            all[first.size() + i] = second.get(i);
+        }
+        return List.of(all);
+    }
+
+    private static @Nullable List<FrameFreeHook> without(List<FrameFreeHook> present, FrameFreeHook hook) {
+        int index = present.indexOf(hook);
+        if (index < 0) {
+            return present;
+        }
+        List<FrameFreeHook> rest = new ArrayList<>(present);
+        rest.remove(index);
+        return rest.isEmpty() ? null : List.copyOf(rest);
+    }
+
+    // ---- counters
+
+    private static int change(int[] counters, long pfn, int delta, String what) {
+        int slot = slotOf(pfn);
+        while (true) {
+            int before = (int) INTS.getVolatile(counters, slot);
+            int after = before + delta;
+            if (after < 0) {
+                throw new IllegalStateException("page frame " + Addresses.hex(pfn) + " has " + before + " " + what
+                        + ", which cannot change by " + delta);
+            }
+            if (INTS.compareAndSet(counters, slot, before, after)) {
+                return after;
+            }
+        }
+    }
+
+    private static int notNegative(int count) {
+        if (count < 0) {
+            throw new IllegalArgumentException("a count of references is not negative: " + count);
+        }
+        return count;
+    }
+
+    // ---- finding the group
+
+    private @Nullable Group find(long pfn) {
+        requireFrame(pfn);
+        @Nullable Group[][] leaves = directory;
+        int leafIndex = leafIndexOf(pfn);
+        if (leafIndex >= leaves.length || leaves[leafIndex] == null) {
+            return null;
+        }
+        return leaves[leafIndex][groupIndexOf(pfn)];
+    }
+
+    private Group touch(long pfn) {
+        Group found = find(pfn);
+        return found != null ? found : create(pfn);
+    }
+
+    private Group create(long pfn) {
+        synchronized (growth) {
+            Group raced = find(pfn);
+            if (raced != null) {
+                return raced;
+            }
+            Group group = new Group();
+            leafFor(leafIndexOf(pfn))[groupIndexOf(pfn)] = group;
+            return group;
+        }
+    }
+
+    private @Nullable Group[] leafFor(int leafIndex) {
+        if (leafIndex >= directory.length) {
+            directory = Arrays.copyOf(directory, Math.max(leafIndex + 1, directory.length * 2));
+        }
+        if (directory[leafIndex] == null) {
+            directory[leafIndex] = new Group[LEAF_GROUPS];
+        }
+        return directory[leafIndex];
+    }
+
+    private static void requireFrame(long pfn) {
+        if (!Addresses.lessThan(pfn, END_OF_FRAMES)) {
+            throw new IllegalArgumentException("there is no page frame " + Addresses.hex(pfn));
+        }
+    }
+
+    private static int leafIndexOf(long pfn) {
+        return (int) (pfn >>> (GROUP_SHIFT + LEAF_SHIFT));
+    }
+
+    private static int groupIndexOf(long pfn) {
+        return (int) (pfn >>> GROUP_SHIFT) & (LEAF_GROUPS - 1);
+    }
+
+    private static int slotOf(long pfn) {
+        return (int) pfn & (GROUP_FRAMES - 1);
+    }
+
+    private static int dirtyWordOf(long pfn) {
+        return slotOf(pfn) / Integer.SIZE;
+    }
+
+    private static int dirtyBitOf(long pfn) {
+        return 1 << (int) pfn;
+    }
+}
