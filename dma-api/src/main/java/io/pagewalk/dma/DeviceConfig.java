@@ -6,8 +6,8 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * What a device is before its driver touches it: identity, masks, limits, wires. Immutable; each {@code with} method
- * returns a changed copy. The defaults are those of a PCI device (dma-core:DEV-6) with both masks at 64 bits already set, coherent and
- * trusted, on wires of 64 bits.
+ * returns a changed copy. The defaults are those of a PCI device (dma-core:DEV-6) with both masks at 64 bits already
+ * set, coherent and trusted, on wires of 64 bits.
  *
  * @param name unique on the machine, such as {@code 0000:00:04.0}
  * @param requesterId bus, device and function as on PCI, 0 to 0xffff; {@link #ANY_REQUESTER_ID} lets the machine choose
@@ -53,8 +53,8 @@ public record DeviceConfig(
             throw new IllegalArgumentException(name + " cannot have " + addressBits + " address lines");
         }
         if ((segmentBoundaryMask & (segmentBoundaryMask + 1)) != 0) {
-            throw new IllegalArgumentException("segment boundary mask " + Addresses.hex(segmentBoundaryMask) + " of " + name
-                    + " is not a power of two minus one");
+            throw new IllegalArgumentException("segment boundary mask " + Addresses.hex(segmentBoundaryMask) + " of "
+                    + name + " is not a power of two minus one");
         }
         ranges = List.copyOf(ranges);
     }
@@ -66,7 +66,8 @@ public record DeviceConfig(
      * @return the configuration
      */
     public static DeviceConfig named(String name) {
-        return new DeviceConfig(name, ANY_REQUESTER_ID, -1L, -1L, 0, List.of(), 0, 0xffff_ffffL, 0, true, true, true, 64);
+        return new DeviceConfig(
+                name, ANY_REQUESTER_ID, -1L, -1L, 0, List.of(), 0, 0xffff_ffffL, 0, true, true, true, 64);
     }
 
     /**
@@ -76,8 +77,20 @@ public record DeviceConfig(
      * @return a changed copy
      */
     public DeviceConfig withRequesterId(int id) {
-        return new DeviceConfig(name, id, streamingMask, coherentMask, busLimit, ranges, maxSegmentBytes,
-                segmentBoundaryMask, minAlignMask, coherent, trusted, pci, addressBits);
+        return new DeviceConfig(
+                name,
+                id,
+                streamingMask,
+                coherentMask,
+                busLimit,
+                ranges,
+                maxSegmentBytes,
+                segmentBoundaryMask,
+                minAlignMask,
+                coherent,
+                trusted,
+                pci,
+                addressBits);
     }
 
     /**
@@ -97,8 +110,20 @@ public record DeviceConfig(
      * @return a changed copy
      */
     public DeviceConfig withStreamingMask(@Nullable Long mask) {
-        return new DeviceConfig(name, requesterId, mask, coherentMask, busLimit, ranges, maxSegmentBytes,
-                segmentBoundaryMask, minAlignMask, coherent, trusted, pci, addressBits);
+        return new DeviceConfig(
+                name,
+                requesterId,
+                mask,
+                coherentMask,
+                busLimit,
+                ranges,
+                maxSegmentBytes,
+                segmentBoundaryMask,
+                minAlignMask,
+                coherent,
+                trusted,
+                pci,
+                addressBits);
     }
 
     /**
@@ -108,8 +133,20 @@ public record DeviceConfig(
      * @return a changed copy
      */
     public DeviceConfig withCoherentMask(long mask) {
-        return new DeviceConfig(name, requesterId, streamingMask, mask, busLimit, ranges, maxSegmentBytes,
-                segmentBoundaryMask, minAlignMask, coherent, trusted, pci, addressBits);
+        return new DeviceConfig(
+                name,
+                requesterId,
+                streamingMask,
+                mask,
+                busLimit,
+                ranges,
+                maxSegmentBytes,
+                segmentBoundaryMask,
+                minAlignMask,
+                coherent,
+                trusted,
+                pci,
+                addressBits);
     }
 
     /**
@@ -119,8 +156,20 @@ public record DeviceConfig(
      * @return a changed copy
      */
     public DeviceConfig withBusLimit(long limit) {
-        return new DeviceConfig(name, requesterId, streamingMask, coherentMask, limit, ranges, maxSegmentBytes,
-                segmentBoundaryMask, minAlignMask, coherent, trusted, pci, addressBits);
+        return new DeviceConfig(
+                name,
+                requesterId,
+                streamingMask,
+                coherentMask,
+                limit,
+                ranges,
+                maxSegmentBytes,
+                segmentBoundaryMask,
+                minAlignMask,
+                coherent,
+                trusted,
+                pci,
+                addressBits);
     }
 
     /**
@@ -130,8 +179,20 @@ public record DeviceConfig(
      * @return a changed copy
      */
     public DeviceConfig withRanges(DmaRange... entries) {
-        return new DeviceConfig(name, requesterId, streamingMask, coherentMask, busLimit, List.of(entries), maxSegmentBytes,
-                segmentBoundaryMask, minAlignMask, coherent, trusted, pci, addressBits);
+        return new DeviceConfig(
+                name,
+                requesterId,
+                streamingMask,
+                coherentMask,
+                busLimit,
+                List.of(entries),
+                maxSegmentBytes,
+                segmentBoundaryMask,
+                minAlignMask,
+                coherent,
+                trusted,
+                pci,
+                addressBits);
     }
 
     /**
@@ -142,8 +203,20 @@ public record DeviceConfig(
      * @return a changed copy
      */
     public DeviceConfig withSegments(int maxBytes, long boundaryMask) {
-        return new DeviceConfig(name, requesterId, streamingMask, coherentMask, busLimit, ranges, maxBytes, boundaryMask,
-                minAlignMask, coherent, trusted, pci, addressBits);
+        return new DeviceConfig(
+                name,
+                requesterId,
+                streamingMask,
+                coherentMask,
+                busLimit,
+                ranges,
+                maxBytes,
+                boundaryMask,
+                minAlignMask,
+                coherent,
+                trusted,
+                pci,
+                addressBits);
     }
 
     /**
@@ -153,8 +226,20 @@ public record DeviceConfig(
      * @return a changed copy
      */
     public DeviceConfig withMinAlignMask(int mask) {
-        return new DeviceConfig(name, requesterId, streamingMask, coherentMask, busLimit, ranges, maxSegmentBytes,
-                segmentBoundaryMask, mask, coherent, trusted, pci, addressBits);
+        return new DeviceConfig(
+                name,
+                requesterId,
+                streamingMask,
+                coherentMask,
+                busLimit,
+                ranges,
+                maxSegmentBytes,
+                segmentBoundaryMask,
+                mask,
+                coherent,
+                trusted,
+                pci,
+                addressBits);
     }
 
     /**
@@ -164,8 +249,20 @@ public record DeviceConfig(
      * @return a changed copy
      */
     public DeviceConfig withCoherent(boolean yes) {
-        return new DeviceConfig(name, requesterId, streamingMask, coherentMask, busLimit, ranges, maxSegmentBytes,
-                segmentBoundaryMask, minAlignMask, yes, trusted, pci, addressBits);
+        return new DeviceConfig(
+                name,
+                requesterId,
+                streamingMask,
+                coherentMask,
+                busLimit,
+                ranges,
+                maxSegmentBytes,
+                segmentBoundaryMask,
+                minAlignMask,
+                yes,
+                trusted,
+                pci,
+                addressBits);
     }
 
     /**
@@ -175,8 +272,20 @@ public record DeviceConfig(
      * @return a changed copy
      */
     public DeviceConfig withTrusted(boolean yes) {
-        return new DeviceConfig(name, requesterId, streamingMask, coherentMask, busLimit, ranges, maxSegmentBytes,
-                segmentBoundaryMask, minAlignMask, coherent, yes, pci, addressBits);
+        return new DeviceConfig(
+                name,
+                requesterId,
+                streamingMask,
+                coherentMask,
+                busLimit,
+                ranges,
+                maxSegmentBytes,
+                segmentBoundaryMask,
+                minAlignMask,
+                coherent,
+                yes,
+                pci,
+                addressBits);
     }
 
     /**
@@ -186,8 +295,20 @@ public record DeviceConfig(
      * @return a changed copy
      */
     public DeviceConfig withPci(boolean yes) {
-        return new DeviceConfig(name, requesterId, streamingMask, coherentMask, busLimit, ranges, maxSegmentBytes,
-                segmentBoundaryMask, minAlignMask, coherent, trusted, yes, addressBits);
+        return new DeviceConfig(
+                name,
+                requesterId,
+                streamingMask,
+                coherentMask,
+                busLimit,
+                ranges,
+                maxSegmentBytes,
+                segmentBoundaryMask,
+                minAlignMask,
+                coherent,
+                trusted,
+                yes,
+                addressBits);
     }
 
     /**
@@ -197,7 +318,19 @@ public record DeviceConfig(
      * @return a changed copy
      */
     public DeviceConfig withAddressBits(int bits) {
-        return new DeviceConfig(name, requesterId, streamingMask, coherentMask, busLimit, ranges, maxSegmentBytes,
-                segmentBoundaryMask, minAlignMask, coherent, trusted, pci, bits);
+        return new DeviceConfig(
+                name,
+                requesterId,
+                streamingMask,
+                coherentMask,
+                busLimit,
+                ranges,
+                maxSegmentBytes,
+                segmentBoundaryMask,
+                minAlignMask,
+                coherent,
+                trusted,
+                pci,
+                bits);
     }
 }

@@ -1,6 +1,8 @@
 package io.pagewalk.dma;
 
-/** A mapping or allocation that failed, as the convenience API throws it; the primitive API returns sentinels instead. */
+/**
+ * A mapping or allocation that failed, as the convenience API throws it; the primitive API returns sentinels instead.
+ */
 public final class DmaException extends RuntimeException {
     private static final long serialVersionUID = 1L;
 

@@ -22,6 +22,11 @@ public record DmaFailure(FailureReason reason, int errno, List<Long> numbers) {
             text.append(i == 0 ? ": " : ", ")
                     .append(FailureSlot.number(reason.labels().get(i), numbers.get(i)));
         }
-        return text.append(" (").append(Errno.name(errno)).append("; ").append(reason.knob()).append(')').toString();
+        return text.append(" (")
+                .append(Errno.name(errno))
+                .append("; ")
+                .append(reason.knob())
+                .append(')')
+                .toString();
     }
 }

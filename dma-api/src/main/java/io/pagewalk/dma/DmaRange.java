@@ -15,7 +15,8 @@ public record DmaRange(long cpuStart, long dmaStart, long sizeBytes) {
     /** Refuses an empty entry. */
     public DmaRange {
         if (sizeBytes == 0) {
-            throw new IllegalArgumentException("a dma-ranges entry of size 0 at " + Addresses.hex(cpuStart) + " ends the list (DEV-4)");
+            throw new IllegalArgumentException(
+                    "a dma-ranges entry of size 0 at " + Addresses.hex(cpuStart) + " ends the list (DEV-4)");
         }
     }
 }
