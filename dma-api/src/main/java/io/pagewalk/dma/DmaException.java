@@ -6,8 +6,8 @@ package io.pagewalk.dma;
 public final class DmaException extends RuntimeException {
     private static final long serialVersionUID = 1L;
 
-    private final transient DmaFailure failure;
-    private final int errno;
+    /** The cause. */
+    private final DmaFailure failure;
 
     /**
      * Makes the exception of a failure.
@@ -18,7 +18,6 @@ public final class DmaException extends RuntimeException {
     public DmaException(String what, DmaFailure failure) {
         super(what + ": " + failure);
         this.failure = failure;
-        this.errno = failure.errno();
     }
 
     /**
@@ -36,6 +35,6 @@ public final class DmaException extends RuntimeException {
      * @return positive
      */
     public int errno() {
-        return errno;
+        return failure.errno();
     }
 }
