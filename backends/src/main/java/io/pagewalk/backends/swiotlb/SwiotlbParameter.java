@@ -14,7 +14,7 @@ import io.pagewalk.dma.memory.Addresses;
  * @param force whether every mapping is to be bounced
  * @param disabled whether there is to be no pool, which wins over {@code force} (SWC-6)
  */
-public record SwiotlbParameter(long slots, long areas, boolean force, boolean disabled) {
+record SwiotlbParameter(long slots, long areas, boolean force, boolean disabled) {
     /** What holds when the command line says nothing: 64 MiB. */
     public static final SwiotlbParameter DEFAULT = new SwiotlbParameter(SwiotlbLayout.DEFAULT_SLOTS, 0, false, false);
 
