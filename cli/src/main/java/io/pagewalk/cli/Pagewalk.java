@@ -61,8 +61,9 @@ public final class Pagewalk implements Runnable {
      * @return the exit status
      */
     static int run(PrintWriter out, PrintWriter err, String... args) {
-        int status = new CommandLine(new Pagewalk())
-                .setOut(out)
+        CommandLine command = new CommandLine(new Pagewalk());
+        command.getSubcommands().get("compare").getCommandSpec().usageMessage().footer(CompareReport.rowsOfTheTable());
+        int status = command.setOut(out)
                 .setErr(err)
                 .setCaseInsensitiveEnumValuesAllowed(true)
                 .setExecutionExceptionHandler(Pagewalk::report)
