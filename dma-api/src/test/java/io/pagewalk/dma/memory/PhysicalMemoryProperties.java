@@ -10,9 +10,11 @@ import java.util.Random;
 import net.jqwik.api.Arbitraries;
 import net.jqwik.api.Arbitrary;
 import net.jqwik.api.Combinators;
+import net.jqwik.api.EdgeCasesMode;
 import net.jqwik.api.ForAll;
 import net.jqwik.api.Property;
 import net.jqwik.api.Provide;
+import net.jqwik.api.statistics.Statistics;
 
 /** Random accesses to a small world, beside a model that is one array of bytes and one of what is RAM. */
 class PhysicalMemoryProperties {
@@ -58,9 +60,9 @@ class PhysicalMemoryProperties {
     @Provide
     Arbitrary<List<Op>> operations() {
         Arbitrary<Integer> places = Arbitraries.oneOf(
-                Arbitraries.integers().between(0, 2500),
+                Arbitraries.integers().between(0, 1600),
                 Combinators.combine(
-                                Arbitraries.integers().between(0, 40),
+                                Arbitraries.integers().between(0, 24),
                                 Arbitraries.integers().between(-8, 8))
                         .as((chunk, delta) -> Math.max(0, chunk * 64 + delta)));
         Arbitrary<Integer> lengths = Arbitraries.oneOf(
@@ -72,11 +74,18 @@ class PhysicalMemoryProperties {
                 .ofMaxSize(60);
     }
 
-    @Property(tries = 600)
+    @Property(tries = 600, edgeCases = EdgeCasesMode.NONE)
     void memoryIsAnArrayOfBytesWithHoles(@ForAll("worlds") World world, @ForAll("operations") List<Op> operations) {
         Model model = new Model(world);
-        operations.forEach(model::run);
+        for (Op op : operations) {
+            Statistics.collect(model.isRam(op.at(), op.length()) ? "RAM" : "not RAM");
+            model.run(op);
+        }
         model.checkAll();
+        Statistics.coverage(coverage -> {
+            coverage.check("RAM").percentage(share -> share > 20);
+            coverage.check("not RAM").percentage(share -> share > 20);
+        });
     }
 
     /** The memory and what should be in it. */
