@@ -59,8 +59,9 @@ final class CompareCommand implements Callable<Integer> {
     @Parameters(
             paramLabel = "TRACE",
             arity = "0..1",
-            description = "Kernel trace text with dma:* events (tracefs, trace-cmd report, perf script), plain or gzip; - for standard "
-                    + "input. Without it: a trace of NVMe and network I/O on Linux 6.12 that comes with the command.")
+            description =
+                    "Kernel trace text with dma:* events (tracefs, trace-cmd report, perf script), plain or gzip; - for standard "
+                            + "input. Without it: a trace of NVMe and network I/O on Linux 6.12 that comes with the command.")
     private @Nullable String trace;
 
     @Option(
@@ -76,14 +77,16 @@ final class CompareCommand implements Callable<Integer> {
     @Option(
             names = "--touch",
             paramLabel = "HOW",
-            description = "edges: move and compare the first and last 64 bytes of each segment (default). full: every byte.")
+            description =
+                    "edges: move and compare the first and last 64 bytes of each segment (default). full: every byte.")
     private Touch touch = Touch.EDGES;
 
     @Option(
             names = "--machine",
             paramLabel = "FILE",
-            description = "JSON that tells what a trace does not: memory holes, CPUs, pool size, devices with masks and constraints. "
-                    + "docs/user-guide.md describes it.")
+            description =
+                    "JSON that tells what a trace does not: memory holes, CPUs, pool size, devices with masks and constraints. "
+                            + "docs/user-guide.md describes it.")
     private @Nullable Path machine;
 
     @Option(names = "--json", paramLabel = "FILE", description = "Write every number to a JSON file as well.")
@@ -101,10 +104,8 @@ final class CompareCommand implements Callable<Integer> {
     @Override
     public Integer call() throws IOException, UnusableInputException {
         requireKnownBackends();
-        ReplayOptions options = ReplayOptions.DEFAULT
-                .withBackends(backends)
-                .withTouch(touch)
-                .withMachine(machineSpec());
+        ReplayOptions options =
+                ReplayOptions.DEFAULT.withBackends(backends).withTouch(touch).withMachine(machineSpec());
         ReplayResult result = replay(quick ? options.withMaxEvents(QUICK_EVENTS) : options);
         PrintWriter out = spec.commandLine().getOut();
         new CompareReport(result).print(out, perDevice);
@@ -152,7 +153,8 @@ final class CompareCommand implements Callable<Integer> {
     private TraceReader open(ProgressLine progress) throws IOException {
         TraceReader.Options options = TraceReader.Options.defaults()
                 .pedantic(pedantic)
-                .listener((file, lineNumber, text, reason) -> progress.say(new BadLine(file, lineNumber, text, reason).message()));
+                .listener((file, lineNumber, text, reason) ->
+                        progress.say(new BadLine(file, lineNumber, text, reason).message()));
         if (trace == null) {
             return BundledTrace.open();
         }

@@ -30,10 +30,11 @@ final class CompareJson {
         root.set("summary", MAPPER.valueToTree(result.summary()));
         root.set("anomalies", MAPPER.valueToTree(result.anomalies()));
         ArrayNode devices = root.putArray("devices");
-        result.devices().forEach(d -> devices.addObject()
-                .put("name", d.name())
-                .put("mask", "0x" + Long.toHexString(d.mask()))
-                .put("maskSource", d.maskSource().name()));
+        result.devices()
+                .forEach(d -> devices.addObject()
+                        .put("name", d.name())
+                        .put("mask", "0x" + Long.toHexString(d.mask()))
+                        .put("maskSource", d.maskSource().name()));
         ArrayNode backends = root.putArray("backends");
         result.backends().forEach(b -> backends.add(backend(b)));
         return root;

@@ -62,8 +62,9 @@ final class CompareReport {
                     CompareRows.count(summary.badLineCount()), first.get(0).lineNumber());
         }
         printLosses(out, summary);
-        result.anomalies().forEach((anomaly, count) ->
-                out.printf("note     %s %s (%s)%n", CompareRows.count(count), anomaly.label(), anomaly.meaning()));
+        result.anomalies()
+                .forEach((anomaly, count) -> out.printf(
+                        "note     %s %s (%s)%n", CompareRows.count(count), anomaly.label(), anomaly.meaning()));
     }
 
     private static void printLosses(PrintWriter out, TraceSummary summary) {
@@ -84,7 +85,9 @@ final class CompareReport {
 
     private void printDevices(PrintWriter out) {
         for (DeviceInfo device : result.devices()) {
-            out.printf("device   %s, DMA mask 0x%x (%s)%n", device.name(), device.mask(), device.maskSource().label());
+            out.printf(
+                    "device   %s, DMA mask 0x%x (%s)%n",
+                    device.name(), device.mask(), device.maskSource().label());
         }
     }
 
@@ -101,10 +104,12 @@ final class CompareReport {
     }
 
     private TextTable table(Function<BackendResult, Tally> of) {
-        TextTable table = new TextTable(backends.stream().map(BackendResult::name).toList());
+        TextTable table =
+                new TextTable(backends.stream().map(BackendResult::name).toList());
         table.heading("Calls");
         add(table, CompareRows.calls(backends, of));
-        table.heading("Data, compared in " + (result.touch() == Touch.FULL ? "full" : "the first and last 64 bytes of each segment"));
+        table.heading("Data, compared in "
+                + (result.touch() == Touch.FULL ? "full" : "the first and last 64 bytes of each segment"));
         add(table, CompareRows.data(of));
         return table;
     }
@@ -127,12 +132,13 @@ final class CompareReport {
             backend.firstMismatches().forEach(text -> out.println("MISMATCH " + backend.name() + ": " + text));
             backend.violations().forEach(text -> out.println("BROKEN   " + backend.name() + ": " + text));
             if (backend.kernelWarnings() > 0) {
-                out.println("WARN     " + backend.name() + ": the kernel warned " + CompareRows.count(backend.kernelWarnings())
-                        + " times");
+                out.println("WARN     " + backend.name() + ": the kernel warned "
+                        + CompareRows.count(backend.kernelWarnings()) + " times");
             }
         }
-        out.println(result.ok()
-                ? "No mismatch. Rows are explained in `pagewalk compare --help`."
-                : "There are mismatches or broken invariants.");
+        out.println(
+                result.ok()
+                        ? "No mismatch. Rows are explained in `pagewalk compare --help`."
+                        : "There are mismatches or broken invariants.");
     }
 }

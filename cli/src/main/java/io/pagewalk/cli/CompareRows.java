@@ -38,14 +38,16 @@ final class CompareRows {
         rows.add(count("unmaps", "calls of unmap", of, Tally::unmaps));
         rows.add(count("failed", "calls of map that failed, by reason below", of, Tally::failed));
         for (FailureReason reason : reasons(backends, of)) {
-            rows.add(count("  " + reason, reason.knob(), of, t -> t.failuresByReason().getOrDefault(reason, 0L)));
+            rows.add(count(
+                    "  " + reason, reason.knob(), of, t -> t.failuresByReason().getOrDefault(reason, 0L)));
         }
         rows.add(count("syncs", "calls of sync for the CPU or the device", of, Tally::syncs));
         rows.add(count("still live", "mappings that the trace does not end", of, Tally::stillLive));
         rows.add(bytes("bytes mapped", "bytes of all maps that gave an address", of, Tally::bytesMapped));
         rows.add(count("coherent allocs", "coherent allocations, apart from maps", of, Tally::allocsTried));
         rows.add(count("  failed", "coherent allocations that gave no memory", of, Tally::allocsFailed));
-        rows.add(count("  still live", "coherent allocations that the trace does not free", of, Tally::allocsStillLive));
+        rows.add(
+                count("  still live", "coherent allocations that the trace does not free", of, Tally::allocsStillLive));
         return rows;
     }
 
@@ -59,13 +61,33 @@ final class CompareRows {
     static List<Row> data(Function<BackendResult, Tally> of) {
         return List.of(
                 count("verified", "mappings whose compared bytes were all right", of, Tally::verifiedMaps),
-                count("mismatched", "mappings with a wrong byte, or a fault while they were live", of, Tally::mismatchedMaps),
+                count(
+                        "mismatched",
+                        "mappings with a wrong byte, or a fault while they were live",
+                        of,
+                        Tally::mismatchedMaps),
                 bytes("bytes verified", "bytes that device and CPU compared and found right", of, Tally::bytesVerified),
                 count("bytes mismatched", "bytes compared and wrong, or not reached", of, Tally::mismatchedBytes),
-                count("coherent mismatched", "coherent allocations in which both sides did not see the same", of, Tally::allocsMismatched),
-                count("faults while live", "device accesses to live mappings that did not get through", of, Tally::faults),
-                count("stale accesses", "sampled device reads after an unmap that still got through", of, Tally::staleReads),
-                count("blocked accesses", "sampled device reads after an unmap that were blocked", of, Tally::blockedReads));
+                count(
+                        "coherent mismatched",
+                        "coherent allocations in which both sides did not see the same",
+                        of,
+                        Tally::allocsMismatched),
+                count(
+                        "faults while live",
+                        "device accesses to live mappings that did not get through",
+                        of,
+                        Tally::faults),
+                count(
+                        "stale accesses",
+                        "sampled device reads after an unmap that still got through",
+                        of,
+                        Tally::staleReads),
+                count(
+                        "blocked accesses",
+                        "sampled device reads after an unmap that were blocked",
+                        of,
+                        Tally::blockedReads));
     }
 
     /** What the backend counted itself: those metrics that one of the backends reports. */
@@ -95,16 +117,25 @@ final class CompareRows {
             long lookups = b.metrics().getOrDefault(Metric.IOTLB_LOOKUPS, 0L);
             return lookups == 0
                     ? NONE
-                    : String.format(Locale.ROOT, "%.1f %%", 100.0 * b.metrics().getOrDefault(Metric.IOTLB_HITS, 0L) / lookups);
+                    : String.format(
+                            Locale.ROOT, "%.1f %%", 100.0 * b.metrics().getOrDefault(Metric.IOTLB_HITS, 0L) / lookups);
         });
     }
 
     /** How long the calls took on this host. */
     static List<Row> times() {
         return List.of(
-                time("map median", "half of the map calls took no longer, in nanoseconds", BackendResult::mapTime, Latency::medianNanos),
+                time(
+                        "map median",
+                        "half of the map calls took no longer, in nanoseconds",
+                        BackendResult::mapTime,
+                        Latency::medianNanos),
                 time("map p99", "99 in 100 map calls took no longer", BackendResult::mapTime, Latency::p99Nanos),
-                time("unmap median", "half of the unmap calls took no longer", BackendResult::unmapTime, Latency::medianNanos),
+                time(
+                        "unmap median",
+                        "half of the unmap calls took no longer",
+                        BackendResult::unmapTime,
+                        Latency::medianNanos),
                 time("unmap p99", "99 in 100 unmap calls took no longer", BackendResult::unmapTime, Latency::p99Nanos));
     }
 

@@ -12,7 +12,9 @@ import picocli.CommandLine.ParseResult;
 import picocli.CommandLine.ScopeType;
 import picocli.CommandLine.Spec;
 
-/** The entry point: parses the command line, runs a subcommand, and turns what goes wrong into one line and a status. */
+/**
+ * The entry point: parses the command line, runs a subcommand, and turns what goes wrong into one line and a status.
+ */
 @Command(
         name = "pagewalk",
         mixinStandardHelpOptions = true,
@@ -96,6 +98,8 @@ public final class Pagewalk implements Runnable {
     private static String oneLine(Exception error) {
         boolean explained = isInput(error) || error instanceof DirectMemoryExhaustedException;
         String text = String.valueOf(error.getMessage()).replaceAll("\\s*\\R\\s*", " ");
-        return explained ? text : "internal error: " + error.getClass().getSimpleName() + ": " + text + " (--debug shows where)";
+        return explained
+                ? text
+                : "internal error: " + error.getClass().getSimpleName() + ": " + text + " (--debug shows where)";
     }
 }

@@ -23,7 +23,8 @@ final class TextTable {
     /** Adds a row: a label and a cell for each column. */
     void row(String label, List<String> cells) {
         if (cells.size() != heads.size()) {
-            throw new IllegalArgumentException(cells.size() + " cells under " + heads.size() + " heads in row " + label);
+            throw new IllegalArgumentException(
+                    cells.size() + " cells under " + heads.size() + " heads in row " + label);
         }
         String[] row = new String[cells.size() + 1];
         row[0] = "  " + label;
@@ -34,7 +35,11 @@ final class TextTable {
     }
 
     void print(PrintWriter out) {
-        int labelWidth = rows.stream().filter(r -> r.length > 1).mapToInt(r -> r[0].length()).max().orElse(0);
+        int labelWidth = rows.stream()
+                .filter(r -> r.length > 1)
+                .mapToInt(r -> r[0].length())
+                .max()
+                .orElse(0);
         int[] widths = new int[heads.size()];
         for (int i = 0; i < widths.length; i++) {
             widths[i] = Math.max(heads.get(i).length(), widest(i + 1));
@@ -51,13 +56,19 @@ final class TextTable {
     }
 
     private int widest(int column) {
-        return rows.stream().filter(r -> r.length > column).mapToInt(r -> r[column].length()).max().orElse(0);
+        return rows.stream()
+                .filter(r -> r.length > column)
+                .mapToInt(r -> r[column].length())
+                .max()
+                .orElse(0);
     }
 
     private static String line(String label, List<String> cells, int labelWidth, int[] widths) {
         StringBuilder text = new StringBuilder(label).append(" ".repeat(labelWidth - label.length()));
         for (int i = 0; i < cells.size(); i++) {
-            text.append(GAP).append(" ".repeat(widths[i] - cells.get(i).length())).append(cells.get(i));
+            text.append(GAP)
+                    .append(" ".repeat(widths[i] - cells.get(i).length()))
+                    .append(cells.get(i));
         }
         return text.toString().stripTrailing();
     }

@@ -19,8 +19,8 @@ import org.jspecify.annotations.Nullable;
  * @param metrics what the backend itself counted, in the order of {@link Metric}; only those that it reports
  * @param mapTime times of map calls, null when not timed
  * @param unmapTime times of unmap calls, null when not timed
- * @param violations broken invariants, a sentence each: of its structures at the end, and each kind of stale read on a backend
- *     that promises to block
+ * @param violations broken invariants, a sentence each: of its structures at the end, and each kind of stale read on a
+ *     backend that promises to block
  * @param firstMismatches the first few wrong bytes and faults, a sentence each
  * @param kernelWarnings WARNs of the emulated kernel
  * @param residentBytes memory still backed at the end

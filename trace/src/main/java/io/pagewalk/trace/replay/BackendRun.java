@@ -4,7 +4,6 @@ import io.pagewalk.dma.CoherentBuffer;
 import io.pagewalk.dma.Device;
 import io.pagewalk.dma.DeviceConfig;
 import io.pagewalk.dma.Dma;
-import io.pagewalk.dma.DmaAttrs;
 import io.pagewalk.dma.DmaDirection;
 import io.pagewalk.dma.Machine;
 import io.pagewalk.dma.memory.Addresses;
@@ -108,8 +107,7 @@ final class BackendRun implements AutoCloseable {
         }
         tally.mapsDone++;
         tally.bytesMapped += live.sizeBytes;
-        if (direction.deviceReads()
-                && !mover.deviceReads(live, index, 0, live.sizeBytes, run.device(), tally)) {
+        if (direction.deviceReads() && !mover.deviceReads(live, index, 0, live.sizeBytes, run.device(), tally)) {
             live.wrong[index] = true;
         }
     }
@@ -224,8 +222,8 @@ final class BackendRun implements AutoCloseable {
         }
         if (run.device().bus().read(dmaAddr, sample, 0, length) > 0) {
             run.tally().staleReads++;
-            staleReads.add(() -> "line " + live.map.origin().lineNumber() + ": " + run.device().name() + " still reads "
-                    + Addresses.hexRange(dmaAddr, length) + " after its unmap");
+            staleReads.add(() -> "line " + live.map.origin().lineNumber() + ": "
+                    + run.device().name() + " still reads " + Addresses.hexRange(dmaAddr, length) + " after its unmap");
         } else {
             run.tally().blockedReads++;
         }

@@ -46,7 +46,13 @@ final class CoherentCheck {
     }
 
     private boolean isSame(
-            CoherentBuffer buffer, long offset, int length, int done, Device device, String access, TallyCounter tally) {
+            CoherentBuffer buffer,
+            long offset,
+            int length,
+            int done,
+            Device device,
+            String access,
+            TallyCounter tally) {
         if (done < length) {
             tally.faults++;
         }
@@ -54,8 +60,8 @@ final class CoherentCheck {
             return true;
         }
         String where = Addresses.hex(buffer.dmaAddr() + offset);
-        findings.add(() -> device.name() + ": coherent memory, " + access + " of " + length + " bytes at " + where + ": "
-                + done + " bytes done, contents differ or were not reached");
+        findings.add(() -> device.name() + ": coherent memory, " + access + " of " + length + " bytes at " + where
+                + ": " + done + " bytes done, contents differ or were not reached");
         return false;
     }
 }

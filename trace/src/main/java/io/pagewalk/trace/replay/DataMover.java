@@ -78,7 +78,8 @@ final class DataMover {
     }
 
     /** The device writes the mapping's bytes; false when it could not. */
-    boolean deviceWrites(LiveMapping live, int backend, long offset, long sizeBytes, Device device, TallyCounter tally) {
+    boolean deviceWrites(
+            LiveMapping live, int backend, long offset, long sizeBytes, Device device, TallyCounter tally) {
         boolean fine = true;
         walk.bothSides(live, backend, offset, sizeBytes);
         while (walk.next()) {
@@ -126,16 +127,19 @@ final class DataMover {
     private void faulted(LiveMapping live, String access, int done, TallyCounter tally) {
         tally.faults++;
         String where = Addresses.hex(walk.dmaAddr() + done);
-        findings.add(() -> describe(live) + ": device " + access + " at " + where + " of a live mapping: " + latestFault());
+        findings.add(
+                () -> describe(live) + ": device " + access + " at " + where + " of a live mapping: " + latestFault());
     }
 
     private String latestFault() {
         List<BusFault> recent = machine.faults().recent();
-        return recent.isEmpty() ? "cut short without a fault" : recent.get(recent.size() - 1).toString();
+        return recent.isEmpty()
+                ? "cut short without a fault"
+                : recent.get(recent.size() - 1).toString();
     }
 
     private static String describe(LiveMapping live) {
-        return "line " + live.map.origin().lineNumber() + ": " + live.map.device() + " "
-                + live.map.kind() + " " + live.map.direction() + " of " + live.sizeBytes + " bytes";
+        return "line " + live.map.origin().lineNumber() + ": " + live.map.device() + " " + live.map.kind() + " "
+                + live.map.direction() + " of " + live.sizeBytes + " bytes";
     }
 }

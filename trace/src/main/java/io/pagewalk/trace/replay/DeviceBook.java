@@ -11,7 +11,10 @@ import java.util.Set;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
-/** The devices of a replay: each is added to every machine when the trace first needs it, with what is known of it by then. */
+/**
+ * The devices of a replay: each is added to every machine when the trace first needs it, with what is known of it by
+ * then.
+ */
 final class DeviceBook {
     private static final Pattern PCI_NAME = Pattern.compile("[0-9a-f]{4}:([0-9a-f]{2}):([0-9a-f]{2})\\.([0-7])");
     private static final int MOST_PCI_DEVICE = 31;
@@ -50,7 +53,9 @@ final class DeviceBook {
         names.add(name);
         indexes.put(name, index);
         DeviceConfig config = specOf(name)
-                .applyTo(DeviceConfig.named(name).withRequesterId(requesterId(name)).withMask(mask(name)));
+                .applyTo(DeviceConfig.named(name)
+                        .withRequesterId(requesterId(name))
+                        .withMask(mask(name)));
         for (BackendRun run : runs) {
             run.addDevice(config);
         }

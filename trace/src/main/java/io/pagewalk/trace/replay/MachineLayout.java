@@ -61,7 +61,8 @@ final class MachineLayout {
     /** Refuses a machine that this layout does not fit on. */
     static void check(String file, MachineSpec spec) throws MachineSpecException {
         if (spec.holes().isEmpty()) {
-            throw new MachineSpecException(file, "holes", "there must be one, below 4 GiB, for the emulator's own pages");
+            throw new MachineSpecException(
+                    file, "holes", "there must be one, below 4 GiB, for the emulator's own pages");
         }
         List<PhysRange> holes = ascending(spec.holes());
         for (int i = 1; i < holes.size(); i++) {
@@ -128,7 +129,12 @@ final class MachineLayout {
         long last = Addresses.last(physAddr, sizeBytes);
         if (Addresses.lessThan(ramTop, last) || Addresses.lessThan(last, physAddr)) {
             throw new AddressCollisionException(
-                    lineNumber, device, physAddr, sizeBytes, "beyond the top of RAM " + Addresses.hex(ramTop), "ramTop");
+                    lineNumber,
+                    device,
+                    physAddr,
+                    sizeBytes,
+                    "beyond the top of RAM " + Addresses.hex(ramTop),
+                    "ramTop");
         }
         for (PhysRange hole : holes) {
             if (Addresses.lessOrEqual(hole.first(), last) && Addresses.lessOrEqual(physAddr, hole.last())) {

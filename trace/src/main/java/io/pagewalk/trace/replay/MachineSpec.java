@@ -11,11 +11,11 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The machine on which a trace is replayed, as far as the trace does not tell. Every address outside the holes, up to the top,
- * counts as RAM.
+ * The machine on which a trace is replayed, as far as the trace does not tell. Every address outside the holes, up to
+ * the top, counts as RAM.
  *
- * <p>As a file it is JSON; every field may be left out, any other is refused. Addresses, sizes and masks are numbers or strings,
- * decimal or with {@code 0x}; ranges are pairs of first and last address:
+ * <p>As a file it is JSON; every field may be left out, any other is refused. Addresses, sizes and masks are numbers or
+ * strings, decimal or with {@code 0x}; ranges are pairs of first and last address:
  *
  * <pre>{@code
  * {
@@ -93,7 +93,8 @@ public record MachineSpec(
         try {
             text = Files.readString(file);
         } catch (IOException failed) {
-            MachineSpecException wrapped = new MachineSpecException(file.toString(), "", "cannot be read: " + cause(failed));
+            MachineSpecException wrapped =
+                    new MachineSpecException(file.toString(), "", "cannot be read: " + cause(failed));
             wrapped.initCause(failed);
             throw wrapped;
         }

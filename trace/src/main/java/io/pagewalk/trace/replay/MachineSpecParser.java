@@ -18,8 +18,8 @@ final class MachineSpecParser {
     private static final List<String> TOP = List.of("holes", "ramTop", "cpus", "swiotlb", "iommu", "devices");
     private static final List<String> SWIOTLB = List.of("slots", "areas");
     private static final List<String> IOMMU = List.of("widthBits", "reserved");
-    private static final List<String> DEVICE = List.of(
-            "maskBits", "minAlignMask", "maxSegmentBytes", "segmentBoundaryMask", "coherent", "addressBits");
+    private static final List<String> DEVICE =
+            List.of("maskBits", "minAlignMask", "maxSegmentBytes", "segmentBoundaryMask", "coherent", "addressBits");
     private static final long U32 = 0xffff_ffffL;
 
     /* A quarter of a million slots more than swiotlb's largest pool makes sense of nothing: 1 GiB of 2 KiB slots. */
@@ -61,7 +61,8 @@ final class MachineSpecParser {
         } catch (JsonProcessingException wrong) {
             String where = wrong.getLocation() == null
                     ? ""
-                    : " at line " + wrong.getLocation().getLineNr() + ", column " + wrong.getLocation().getColumnNr();
+                    : " at line " + wrong.getLocation().getLineNr() + ", column "
+                            + wrong.getLocation().getColumnNr();
             throw problem("", "not JSON" + where + ": " + wrong.getOriginalMessage());
         }
     }

@@ -35,7 +35,8 @@ final class Machines {
                 .chunkBytes(CHUNK_BYTES)
                 .allocatable(layout.allocatable())
                 .cpus(cpus)
-                .commandLine("swiotlb=" + spec.swiotlbSlots() + "," + (spec.swiotlbAreas() == 0 ? cpus : spec.swiotlbAreas()))
+                .commandLine("swiotlb=" + spec.swiotlbSlots() + ","
+                        + (spec.swiotlbAreas() == 0 ? cpus : spec.swiotlbAreas()))
                 .hostBridgeWindows(spec.iommuReserved())
                 .backend(backend)
                 .backendOptions(BackendOptions.NONE

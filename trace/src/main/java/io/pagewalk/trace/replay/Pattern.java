@@ -5,8 +5,8 @@ import java.lang.invoke.VarHandle;
 import java.nio.ByteOrder;
 
 /**
- * What a replay writes: bytes that depend on where they stand and on a salt, so that a byte from another place, or from an
- * earlier mapping of the same place, is not the right one.
+ * What a replay writes: bytes that depend on where they stand and on a salt, so that a byte from another place, or from
+ * an earlier mapping of the same place, is not the right one.
  */
 final class Pattern {
     private static final VarHandle LONGS = MethodHandles.byteArrayViewVarHandle(long[].class, ByteOrder.LITTLE_ENDIAN);

@@ -9,9 +9,9 @@ import java.io.IOException;
 import java.util.List;
 
 /**
- * Replays a trace through every chosen backend, in lockstep over one pass: each call of the trace is made on one machine per
- * backend, with the trace's physical addresses, CPUs and times, and while a buffer is mapped, data moves through the device's
- * bus and is compared.
+ * Replays a trace through every chosen backend, in lockstep over one pass: each call of the trace is made on one
+ * machine per backend, with the trace's physical addresses, CPUs and times, and while a buffer is mapped, data moves
+ * through the device's bus and is compared.
  *
  * <p>Memory is bounded by what is live, whatever the length of the trace. Immutable; each replay is for one thread.
  */
@@ -72,7 +72,11 @@ public final class ReplayEngine {
 
     private void readAll(TraceReader reader, WorkloadAssembler assembler) throws IOException {
         long events = 0;
-        for (TraceEvent event = reader.next(); event != null; event = reader.next()) {
+        while (events < options.maxEvents()) {
+            TraceEvent event = reader.next();
+            if (event == null) {
+                break;
+            }
             assembler.accept(event);
             events++;
             if (events % PROGRESS_EVENTS == 0) {

@@ -9,14 +9,20 @@ import java.util.List;
  * @param touch how much of each buffer to move and compare
  * @param timing whether to time each map and unmap
  * @param machine the machine
+ * @param maxEvents events to replay at most
  * @param progress hears how far the replay is
  */
 public record ReplayOptions(
-        List<String> backends, Touch touch, boolean timing, MachineSpec machine, ReplayProgress progress) {
+        List<String> backends,
+        Touch touch,
+        boolean timing,
+        MachineSpec machine,
+        long maxEvents,
+        ReplayProgress progress) {
 
     /** All backends, the edges of buffers, timed, the default machine. */
     public static final ReplayOptions DEFAULT = new ReplayOptions(
-            List.of(), Touch.EDGES, true, MachineSpec.DEFAULT, (events, bytesRead, totalBytes) -> {});
+            List.of(), Touch.EDGES, true, MachineSpec.DEFAULT, Long.MAX_VALUE, (events, bytesRead, totalBytes) -> {});
 
     /** Copies the list. */
     public ReplayOptions {
@@ -30,7 +36,7 @@ public record ReplayOptions(
      * @return new options
      */
     public ReplayOptions withBackends(List<String> names) {
-        return new ReplayOptions(names, touch, timing, machine, progress);
+        return new ReplayOptions(names, touch, timing, machine, maxEvents, progress);
     }
 
     /**
@@ -40,7 +46,7 @@ public record ReplayOptions(
      * @return new options
      */
     public ReplayOptions withTouch(Touch howMuch) {
-        return new ReplayOptions(backends, howMuch, timing, machine, progress);
+        return new ReplayOptions(backends, howMuch, timing, machine, maxEvents, progress);
     }
 
     /**
@@ -50,7 +56,7 @@ public record ReplayOptions(
      * @return new options
      */
     public ReplayOptions withTiming(boolean on) {
-        return new ReplayOptions(backends, touch, on, machine, progress);
+        return new ReplayOptions(backends, touch, on, machine, maxEvents, progress);
     }
 
     /**
@@ -60,7 +66,7 @@ public record ReplayOptions(
      * @return new options
      */
     public ReplayOptions withMachine(MachineSpec spec) {
-        return new ReplayOptions(backends, touch, timing, spec, progress);
+        return new ReplayOptions(backends, touch, timing, spec, maxEvents, progress);
     }
 
     /**
@@ -70,6 +76,16 @@ public record ReplayOptions(
      * @return new options
      */
     public ReplayOptions withProgress(ReplayProgress listener) {
-        return new ReplayOptions(backends, touch, timing, machine, listener);
+        return new ReplayOptions(backends, touch, timing, machine, maxEvents, listener);
+    }
+
+    /**
+     * Stops early.
+     *
+     * @param events how many to replay at most
+     * @return new options
+     */
+    public ReplayOptions withMaxEvents(long events) {
+        return new ReplayOptions(backends, touch, timing, machine, events, progress);
     }
 }

@@ -6,7 +6,8 @@ import java.util.EnumMap;
 import java.util.Map;
 
 /**
- * What a replay counted, on one backend, of one device or of all. A map of a page and a map of a list count as one call each.
+ * What a replay counted, on one backend, of one device or of all. A map of a page and a map of a list count as one call
+ * each.
  *
  * <p>{@code verifiedMaps + mismatchedMaps + failed() + stillLive = mapsTried}.
  *

@@ -5,7 +5,8 @@ import io.pagewalk.dma.scatterlist.SgTable;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Goes over the bytes of a mapping that a replay touches, in runs that lie together for the CPU and for the device. Reused.
+ * Goes over the bytes of a mapping that a replay touches, in runs that lie together for the CPU and for the device.
+ * Reused.
  */
 final class TouchWalk {
     /*

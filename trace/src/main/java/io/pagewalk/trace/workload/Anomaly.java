@@ -24,7 +24,8 @@ public enum Anomaly {
     /** A mapping or allocation whose end was lost, as a later one at its address shows. */
     IMPLIED_UNMAP("unmaps implied", "mappings and allocations ended because their address was handed out again"),
     /** An event of the DMA API that has no counterpart in a replay. */
-    NOT_REPLAYED_CALL("calls not replayed", "calls of kinds that are not replayed: resources, page and list allocations"),
+    NOT_REPLAYED_CALL(
+            "calls not replayed", "calls of kinds that are not replayed: resources, page and list allocations"),
     /** An event on a CPU that the replaying machine lacks. */
     CPU_BEYOND_MACHINE("events on other CPUs", "events of a CPU that the machine lacks, replayed on CPU modulo CPUs");
 

@@ -138,7 +138,9 @@ final class Bounces {
             int end = bounces.size();
             if (waiting.isLatest) {
                 Bounce latest = bounces.get(end - 1);
-                while (end > 0 && bounces.get(end - 1).pid == latest.pid && bounces.get(end - 1).flags.equals(latest.flags)) {
+                while (end > 0
+                        && bounces.get(end - 1).pid == latest.pid
+                        && bounces.get(end - 1).flags.equals(latest.flags)) {
                     end--;
                 }
             }

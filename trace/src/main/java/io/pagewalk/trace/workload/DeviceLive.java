@@ -97,7 +97,10 @@ final class DeviceLive {
         return byAddress.get(dmaAddr);
     }
 
-    /** The one to end: the oldest of its kind at the address that has this size and direction, else the oldest of its kind. */
+    /**
+     * The one to end: the oldest of its kind at the address that has this size and direction, else the oldest of its
+     * kind.
+     */
     @Nullable LiveEntry toEnd(LiveEntry.Kind kind, long dmaAddr, long sizeBytes, DmaDirection direction) {
         LiveEntry oldest = null;
         for (LiveEntry at = byAddress.get(dmaAddr); at != null; at = at.nextAtAddress) {
@@ -112,9 +115,9 @@ final class DeviceLive {
     /**
      * The list that a {@code dma_unmap_sg} ends.
      *
-     * <p>Several may have the same device, direction and physical addresses; the oldest is taken. Which one it really was
-     * matters little: candidates that are equal in all this stand for calls with equal arguments, so whichever ends first, the
-     * same calls follow each other in a replay.
+     * <p>Several may have the same device, direction and physical addresses; the oldest is taken. Which one it really
+     * was matters little: candidates that are equal in all this stand for calls with equal arguments, so whichever ends
+     * first, the same calls follow each other in a replay.
      */
     @Nullable LiveEntry listToEnd(DmaDirection direction, long[] physAddrs) {
         LiveEntry at = listsByPhys.get(physAddrs[0]);

@@ -20,6 +20,7 @@ final class LiveEntry {
 
     /** All bytes; of a list those of its first DMA segment. */
     final long sizeBytes;
+
     final DmaDirection direction;
     final long[] physAddrs;
 

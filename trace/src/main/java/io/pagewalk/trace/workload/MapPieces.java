@@ -58,7 +58,8 @@ final class MapPieces {
 
     private boolean claimFromOtherCpu(int pid, long first, long last) {
         for (List<Piece> pieces : byCpu.values()) {
-            boolean sameTask = !pieces.isEmpty() && pieces.get(pieces.size() - 1).pid() == pid;
+            boolean sameTask =
+                    !pieces.isEmpty() && pieces.get(pieces.size() - 1).pid() == pid;
             if (pid != 0 && sameTask && claim(pieces, first, last)) {
                 return true;
             }

@@ -5,12 +5,12 @@ import java.util.Arrays;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One call of the DMA API as a driver made it on the recording machine, with physical addresses in place of the recorded DMA
- * addresses, so that it can be made again on any backend.
+ * One call of the DMA API as a driver made it on the recording machine, with physical addresses in place of the
+ * recorded DMA addresses, so that it can be made again on any backend.
  *
- * <p>Whatever ends or syncs a mapping or an allocation names it by the id that its start gave it. Ids count up from 0 and
- * are never used twice; each is ended at most once. Immutable, but for the arrays of {@link Map}, which are handed out as
- * they are.
+ * <p>Whatever ends or syncs a mapping or an allocation names it by the id that its start gave it. Ids count up from 0
+ * and are never used twice; each is ended at most once. Immutable, but for the arrays of {@link Map}, which are handed
+ * out as they are.
  */
 public sealed interface Operation {
 
@@ -57,8 +57,8 @@ public sealed interface Operation {
      * @param physAddrs physical address of each segment, at least one
      * @param lengthsBytes bytes of each segment
      * @param attrs attribute bits
-     * @param failedWhenRecorded true when the recording machine could not map it: it is to be tried and unmapped at once, and
-     *     nothing more will be said of its id
+     * @param failedWhenRecorded true when the recording machine could not map it: it is to be tried and unmapped at
+     *     once, and nothing more will be said of its id
      */
     @SuppressWarnings("ArrayRecordComponent") // lists of primitives, compared by content below
     record Map(
@@ -87,8 +87,7 @@ public sealed interface Operation {
         }
 
         private Object[] fields() {
-            return new Object[] {
-                origin, id, device, direction, kind, physAddrs, lengthsBytes, attrs, failedWhenRecorded
+            return new Object[] {origin, id, device, direction, kind, physAddrs, lengthsBytes, attrs, failedWhenRecorded
             };
         }
 

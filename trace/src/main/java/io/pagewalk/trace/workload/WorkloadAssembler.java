@@ -12,8 +12,8 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Turns the events of a trace, one after the other, into the calls that drivers made: pairs each unmap with its map, rebuilds
- * the lengths of lists that an IOMMU merged, and counts what does not fit as {@link Anomaly}.
+ * Turns the events of a trace, one after the other, into the calls that drivers made: pairs each unmap with its map,
+ * rebuilds the lengths of lists that an IOMMU merged, and counts what does not fit as {@link Anomaly}.
  *
  * <p>Memory is bounded by what is live in the trace. For one thread.
  */
@@ -184,8 +184,8 @@ public final class WorkloadAssembler {
             return;
         }
         long id = nextId;
-        LiveEntry entry = LiveEntry.list(
-                id, event.dmaAddrs()[0], event.lengths()[0], event.direction(), event.physAddrs(), gaps);
+        LiveEntry entry =
+                LiveEntry.list(id, event.dmaAddrs()[0], event.lengths()[0], event.direction(), event.physAddrs(), gaps);
         start(event.header(), event.device(), entry, direct);
         nextId++;
         sink.accept(new Operation.Map(
@@ -210,12 +210,7 @@ public final class WorkloadAssembler {
 
     private LiveEntry leftOut(SgEvent.MapSg event) {
         return LiveEntry.listLeftOut(
-                event.dmaAddrs()[0],
-                event.lengths()[0],
-                event.direction(),
-                event.physAddrs(),
-                gaps,
-                event.truncated());
+                event.dmaAddrs()[0], event.lengths()[0], event.direction(), event.physAddrs(), gaps, event.truncated());
     }
 
     private boolean claimPieces(SgEvent.MapSg event) {
@@ -321,7 +316,8 @@ public final class WorkloadAssembler {
     }
 
     private void syncSg(SgEvent.SyncSg event) {
-        LiveEntry entry = event.dmaAddrs().length == 0 ? null : live(event.device()).listAt(event.dmaAddrs()[0]);
+        LiveEntry entry =
+                event.dmaAddrs().length == 0 ? null : live(event.device()).listAt(event.dmaAddrs()[0]);
         if (entry == null) {
             anomalies.add(Anomaly.SYNC_WITHOUT_MAP);
             return;
@@ -362,8 +358,8 @@ public final class WorkloadAssembler {
             return; // A free of NULL: the event is written before the kernel's check for it.
         }
         DeviceLive live = live(event.device());
-        LiveEntry entry = live.toEnd(
-                LiveEntry.Kind.ALLOC, event.dmaAddr(), event.sizeBytes(), DmaDirection.BIDIRECTIONAL);
+        LiveEntry entry =
+                live.toEnd(LiveEntry.Kind.ALLOC, event.dmaAddr(), event.sizeBytes(), DmaDirection.BIDIRECTIONAL);
         if (entry == null) {
             anomalies.add(Anomaly.FREE_WITHOUT_ALLOC);
             return;
