@@ -6,8 +6,8 @@ import io.pagewalk.dma.spi.CoherentPages;
 import java.util.Objects;
 
 /**
- * Coherent memory as its driver sees it: contiguous by offset, wherever its pages lie. Closing it frees it; use after that
- * is an exception. Access is as thread-safe as memory is.
+ * Coherent memory as its driver sees it: contiguous by offset, wherever its pages lie. Closing it frees it; use after
+ * that is an exception. Access is as thread-safe as memory is.
  */
 public final class CoherentBuffer implements AutoCloseable {
     private final Dma dma;

@@ -9,9 +9,9 @@ import java.util.Objects;
 /**
  * A device's half: memory by DMA address, through exactly what that address would reach on the machine.
  *
- * <p>The wires come first (address lines and bus limit), then the translation of the backend's hardware, then memory. What
- * is not reached is a fault in the machine's {@link FaultLog}: a write is dropped from there on, a read returns all ones,
- * and the call returns how many bytes were done before. Accesses allocate nothing. Thread-safe.
+ * <p>The wires come first (address lines and bus limit), then the translation of the backend's hardware, then memory.
+ * What is not reached is a fault in the machine's {@link FaultLog}: a write is dropped from there on, a read returns
+ * all ones, and the call returns how many bytes were done before. Accesses allocate nothing. Thread-safe.
  */
 public final class DeviceBus {
     /** Fault code of an address beyond the wires. */
@@ -32,7 +32,9 @@ public final class DeviceBus {
         this.port = port;
         this.memory = memory;
         this.faults = faults;
-        long wires = Addresses.minNotZero(Addresses.bitMask(device.config().addressBits()), device.config().busLimit());
+        long wires = Addresses.minNotZero(
+                Addresses.bitMask(device.config().addressBits()),
+                device.config().busLimit());
         this.reach = port.onWires() ? wires : -1L;
     }
 

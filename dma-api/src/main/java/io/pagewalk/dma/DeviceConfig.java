@@ -6,78 +6,74 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * What a device is before its driver touches it: identity, masks, limits, wires. Immutable; each {@code with} method
- * returns a changed copy. The defaults are those of a PCI device (dma-core:DEV-6) with both masks at 64 bits already set, coherent and
- * trusted, on wires of 64 bits.
- *
- * @param name unique on the machine, such as {@code 0000:00:04.0}
- * @param requesterId bus, device and function as on PCI, 0 to 0xffff; {@link #ANY_REQUESTER_ID} lets the machine choose
- * @param streamingMask the streaming mask, or null when the device has none (dma-core:DEV-1)
- * @param coherentMask the mask of coherent allocations
- * @param busLimit highest address the bus in between passes, 0 for none (dma-core:DEV-2)
- * @param ranges the device's dma-ranges, empty for one to one
- * @param maxSegmentBytes largest segment, 0 for the default of 64 KiB (dma-core:DEV-5)
- * @param segmentBoundaryMask a segment must not cross a multiple of this plus one, 0 for the default (none)
- * @param minAlignMask bits of an address that a bounce must keep
- * @param coherent whether the device snoops the CPU's caches
- * @param trusted false for a device on an external port, whose mappings are kept apart
- * @param pci whether it is a PCI device, which tries 32-bit device addresses first (iommu:DIOVA-3)
- * @param addressBits how many address lines its wires have, 1 to 64
+ * returns a changed copy. {@link #named} starts as a PCI device that is coherent and trusted, on wires of 64 bits,
+ * whose driver has set both masks to 64 bits, with the limits of dma-core:DEV-6.
  */
-public record DeviceConfig(
-        String name,
-        int requesterId,
-        @Nullable Long streamingMask,
-        long coherentMask,
-        long busLimit,
-        List<DmaRange> ranges,
-        int maxSegmentBytes,
-        long segmentBoundaryMask,
-        int minAlignMask,
-        boolean coherent,
-        boolean trusted,
-        boolean pci,
-        int addressBits) {
-
+public final class DeviceConfig {
     /** Lets the machine choose the next free requester id. */
     public static final int ANY_REQUESTER_ID = -1;
 
-    /** Checks what can be wrong in Java. */
-    public DeviceConfig {
-        if (name.isBlank()) {
-            throw new IllegalArgumentException("a device needs a name");
-        }
-        if (requesterId < ANY_REQUESTER_ID || requesterId > 0xffff) {
-            throw new IllegalArgumentException("requester id " + requesterId + " of " + name + " is not 16-bit");
-        }
-        if (addressBits < 1 || addressBits > 64) {
-            throw new IllegalArgumentException(name + " cannot have " + addressBits + " address lines");
-        }
-        if ((segmentBoundaryMask & (segmentBoundaryMask + 1)) != 0) {
-            throw new IllegalArgumentException("segment boundary mask " + Addresses.hex(segmentBoundaryMask) + " of " + name
-                    + " is not a power of two minus one");
-        }
-        ranges = List.copyOf(ranges);
+    private final String name;
+    private int requesterId = ANY_REQUESTER_ID;
+    private @Nullable Long streamingMask = -1L;
+    private long coherentMask = -1L;
+    private long busLimit;
+    private List<DmaRange> ranges = List.of();
+    private int maxSegmentBytes;
+    private long segmentBoundaryMask = 0xffff_ffffL;
+    private int minAlignMask;
+    private boolean coherent = true;
+    private boolean trusted = true;
+    private boolean pci = true;
+    private int addressBits = 64;
+
+    private DeviceConfig(String name) {
+        this.name = name;
+    }
+
+    private DeviceConfig copy() {
+        DeviceConfig copy = new DeviceConfig(name);
+        copy.requesterId = requesterId;
+        copy.streamingMask = streamingMask;
+        copy.coherentMask = coherentMask;
+        copy.busLimit = busLimit;
+        copy.ranges = ranges;
+        copy.maxSegmentBytes = maxSegmentBytes;
+        copy.segmentBoundaryMask = segmentBoundaryMask;
+        copy.minAlignMask = minAlignMask;
+        copy.coherent = coherent;
+        copy.trusted = trusted;
+        copy.pci = pci;
+        copy.addressBits = addressBits;
+        return copy;
     }
 
     /**
      * A PCI device of a name with every default.
      *
-     * @param name its name
+     * @param name its name, unique on the machine
      * @return the configuration
      */
     public static DeviceConfig named(String name) {
-        return new DeviceConfig(name, ANY_REQUESTER_ID, -1L, -1L, 0, List.of(), 0, 0xffff_ffffL, 0, true, true, true, 64);
+        if (name.isBlank()) {
+            throw new IllegalArgumentException("a device needs a name");
+        }
+        return new DeviceConfig(name);
     }
 
     /**
      * Changes the requester id.
      *
-     * @param id bus, device and function
+     * @param id bus, device and function as on PCI, 0 to 0xffff, or {@link #ANY_REQUESTER_ID}
      * @return a changed copy
      */
     public DeviceConfig withRequesterId(int id) {
-        return new DeviceConfig(name, id, streamingMask, coherentMask, busLimit, ranges, maxSegmentBytes,
-                segmentBoundaryMask, minAlignMask, coherent, trusted, pci, addressBits);
+        if (id < ANY_REQUESTER_ID || id > 0xffff) {
+            throw new IllegalArgumentException("requester id " + id + " of " + name + " is not 16-bit");
+        }
+        DeviceConfig copy = copy();
+        copy.requesterId = id;
+        return copy;
     }
 
     /**
@@ -93,34 +89,37 @@ public record DeviceConfig(
     /**
      * Changes the streaming mask.
      *
-     * @param mask the mask, or null for none
+     * @param mask the streaming mask, or null when the device has none (dma-core:DEV-1)
      * @return a changed copy
      */
     public DeviceConfig withStreamingMask(@Nullable Long mask) {
-        return new DeviceConfig(name, requesterId, mask, coherentMask, busLimit, ranges, maxSegmentBytes,
-                segmentBoundaryMask, minAlignMask, coherent, trusted, pci, addressBits);
+        DeviceConfig copy = copy();
+        copy.streamingMask = mask;
+        return copy;
     }
 
     /**
-     * Changes the coherent mask.
+     * Changes the mask of coherent allocations.
      *
-     * @param mask the mask
+     * @param mask the mask of coherent allocations
      * @return a changed copy
      */
     public DeviceConfig withCoherentMask(long mask) {
-        return new DeviceConfig(name, requesterId, streamingMask, mask, busLimit, ranges, maxSegmentBytes,
-                segmentBoundaryMask, minAlignMask, coherent, trusted, pci, addressBits);
+        DeviceConfig copy = copy();
+        copy.coherentMask = mask;
+        return copy;
     }
 
     /**
      * Changes the bus limit.
      *
-     * @param limit highest address, 0 for none
+     * @param limit highest address the bus in between passes, 0 for none (dma-core:DEV-2)
      * @return a changed copy
      */
     public DeviceConfig withBusLimit(long limit) {
-        return new DeviceConfig(name, requesterId, streamingMask, coherentMask, limit, ranges, maxSegmentBytes,
-                segmentBoundaryMask, minAlignMask, coherent, trusted, pci, addressBits);
+        DeviceConfig copy = copy();
+        copy.busLimit = limit;
+        return copy;
     }
 
     /**
@@ -130,74 +129,211 @@ public record DeviceConfig(
      * @return a changed copy
      */
     public DeviceConfig withRanges(DmaRange... entries) {
-        return new DeviceConfig(name, requesterId, streamingMask, coherentMask, busLimit, List.of(entries), maxSegmentBytes,
-                segmentBoundaryMask, minAlignMask, coherent, trusted, pci, addressBits);
+        DeviceConfig copy = copy();
+        copy.ranges = List.of(entries);
+        return copy;
     }
 
     /**
      * Changes what the device can take of a list.
      *
      * @param maxBytes largest segment, unsigned, 0 for the default
-     * @param boundaryMask the segment boundary mask, 0 for the default
+     * @param boundaryMask the segment boundary mask, 0 for none
      * @return a changed copy
      */
     public DeviceConfig withSegments(int maxBytes, long boundaryMask) {
-        return new DeviceConfig(name, requesterId, streamingMask, coherentMask, busLimit, ranges, maxBytes, boundaryMask,
-                minAlignMask, coherent, trusted, pci, addressBits);
+        if ((boundaryMask & (boundaryMask + 1)) != 0) {
+            throw new IllegalArgumentException("segment boundary mask " + Addresses.hex(boundaryMask) + " of " + name
+                    + " is not a power of two minus one");
+        }
+        DeviceConfig copy = copy();
+        copy.maxSegmentBytes = maxBytes;
+        copy.segmentBoundaryMask = boundaryMask;
+        return copy;
     }
 
     /**
      * Changes the alignment that a bounce keeps.
      *
-     * @param mask the mask, such as 0xfff for NVMe
+     * @param mask bits of an address that a bounce must keep, such as 0xfff for NVMe
      * @return a changed copy
      */
     public DeviceConfig withMinAlignMask(int mask) {
-        return new DeviceConfig(name, requesterId, streamingMask, coherentMask, busLimit, ranges, maxSegmentBytes,
-                segmentBoundaryMask, mask, coherent, trusted, pci, addressBits);
+        DeviceConfig copy = copy();
+        copy.minAlignMask = mask;
+        return copy;
     }
 
     /**
      * Changes whether the device snoops caches.
      *
-     * @param yes whether it does
+     * @param yes whether the device snoops the CPU's caches
      * @return a changed copy
      */
     public DeviceConfig withCoherent(boolean yes) {
-        return new DeviceConfig(name, requesterId, streamingMask, coherentMask, busLimit, ranges, maxSegmentBytes,
-                segmentBoundaryMask, minAlignMask, yes, trusted, pci, addressBits);
+        DeviceConfig copy = copy();
+        copy.coherent = yes;
+        return copy;
     }
 
     /**
      * Changes whether the device is trusted.
      *
-     * @param yes whether it is
+     * @param yes false for a device on an external port, whose mappings are kept apart
      * @return a changed copy
      */
     public DeviceConfig withTrusted(boolean yes) {
-        return new DeviceConfig(name, requesterId, streamingMask, coherentMask, busLimit, ranges, maxSegmentBytes,
-                segmentBoundaryMask, minAlignMask, coherent, yes, pci, addressBits);
+        DeviceConfig copy = copy();
+        copy.trusted = yes;
+        return copy;
     }
 
     /**
      * Changes whether it is a PCI device.
      *
-     * @param yes whether it is
+     * @param yes whether it is a PCI device, which tries 32-bit device addresses first (iommu:DIOVA-3)
      * @return a changed copy
      */
     public DeviceConfig withPci(boolean yes) {
-        return new DeviceConfig(name, requesterId, streamingMask, coherentMask, busLimit, ranges, maxSegmentBytes,
-                segmentBoundaryMask, minAlignMask, coherent, trusted, yes, addressBits);
+        DeviceConfig copy = copy();
+        copy.pci = yes;
+        return copy;
     }
 
     /**
      * Changes the wires.
      *
-     * @param bits address lines, 1 to 64
+     * @param bits how many address lines its wires have, 1 to 64
      * @return a changed copy
      */
     public DeviceConfig withAddressBits(int bits) {
-        return new DeviceConfig(name, requesterId, streamingMask, coherentMask, busLimit, ranges, maxSegmentBytes,
-                segmentBoundaryMask, minAlignMask, coherent, trusted, pci, bits);
+        if (bits < 1 || bits > 64) {
+            throw new IllegalArgumentException(name + " cannot have " + bits + " address lines");
+        }
+        DeviceConfig copy = copy();
+        copy.addressBits = bits;
+        return copy;
+    }
+
+    /**
+     * The name of the device.
+     *
+     * @return unique on the machine, such as {@code 0000:00:04.0}
+     */
+    public String name() {
+        return name;
+    }
+
+    /**
+     * The requester id of the device.
+     *
+     * @return bus, device and function as on PCI, 0 to 0xffff, or {@link #ANY_REQUESTER_ID}
+     */
+    public int requesterId() {
+        return requesterId;
+    }
+
+    /**
+     * The streaming mask of the device.
+     *
+     * @return the streaming mask, or null when the device has none (dma-core:DEV-1)
+     */
+    public @Nullable Long streamingMask() {
+        return streamingMask;
+    }
+
+    /**
+     * The coherent mask of the device.
+     *
+     * @return the mask of coherent allocations
+     */
+    public long coherentMask() {
+        return coherentMask;
+    }
+
+    /**
+     * The bus limit of the device.
+     *
+     * @return highest address the bus in between passes, 0 for none (dma-core:DEV-2)
+     */
+    public long busLimit() {
+        return busLimit;
+    }
+
+    /**
+     * The dma-ranges of the device.
+     *
+     * @return the dma-ranges in array order, empty for one to one
+     */
+    public List<DmaRange> ranges() {
+        return ranges;
+    }
+
+    /**
+     * The segment limit of the device.
+     *
+     * @return largest segment, unsigned, 0 for the default of 64 KiB (dma-core:DEV-5)
+     */
+    public int maxSegmentBytes() {
+        return maxSegmentBytes;
+    }
+
+    /**
+     * The segment boundary of the device.
+     *
+     * @return a segment must not cross a multiple of this plus one, 0 for no boundary
+     */
+    public long segmentBoundaryMask() {
+        return segmentBoundaryMask;
+    }
+
+    /**
+     * The alignment that a bounce keeps of the device.
+     *
+     * @return bits of an address that a bounce must keep, such as 0xfff for NVMe
+     */
+    public int minAlignMask() {
+        return minAlignMask;
+    }
+
+    /**
+     * Coherence of the device.
+     *
+     * @return whether the device snoops the CPU's caches
+     */
+    public boolean coherent() {
+        return coherent;
+    }
+
+    /**
+     * Trust of the device.
+     *
+     * @return false for a device on an external port, whose mappings are kept apart
+     */
+    public boolean trusted() {
+        return trusted;
+    }
+
+    /**
+     * The bus kind of the device.
+     *
+     * @return whether it is a PCI device, which tries 32-bit device addresses first (iommu:DIOVA-3)
+     */
+    public boolean pci() {
+        return pci;
+    }
+
+    /**
+     * The wires of the device.
+     *
+     * @return how many address lines its wires have, 1 to 64
+     */
+    public int addressBits() {
+        return addressBits;
+    }
+
+    @Override
+    public String toString() {
+        return name;
     }
 }

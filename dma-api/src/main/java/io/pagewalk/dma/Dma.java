@@ -15,8 +15,8 @@ import org.jspecify.annotations.Nullable;
  * {@link #DMA_MAPPING_ERROR}, counts and negated errnos; and scoped handles ({@link #map}, {@link #alloc}), which throw
  * {@link DmaException} with the cause. All addresses and sizes are unsigned.
  *
- * <p>Implements dma-core:FE-1 to FE-4, FE-10 to FE-15, FE-20, FE-21, FE-40 to FE-43, FE-50 to FE-53. Calls may come from
- * several threads, but {@link #lastFailure()} is the latest of all of them.
+ * <p>Implements dma-core:FE-1 to FE-4, FE-10 to FE-15, FE-20, FE-21, FE-40 to FE-43, FE-50 to FE-53. Calls may come
+ * from several threads, but {@link #lastFailure()} is the latest of all of them.
  */
 public final class Dma {
     /** What a failed mapping returns: all ones. 0 is a legal DMA address (dma-core:TYP-2). */
@@ -109,7 +109,9 @@ public final class Dma {
      */
     public long mapSingle(long virtAddr, long sizeBytes, DmaDirection direction, int attrs) {
         if (layout.isVmalloc(virtAddr)) {
-            log.warn("dma_map_single", device.name() + ": vmalloc address " + Addresses.hex(virtAddr) + " (dma-core:FE-3)");
+            log.warn(
+                    "dma_map_single",
+                    device.name() + ": vmalloc address " + Addresses.hex(virtAddr) + " (dma-core:FE-3)");
             failure.record(FailureReason.VMALLOC_ADDRESS, Errno.EINVAL, virtAddr, 0, 0, 0);
             return DMA_MAPPING_ERROR;
         }

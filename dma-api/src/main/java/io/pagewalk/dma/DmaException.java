@@ -1,11 +1,13 @@
 package io.pagewalk.dma;
 
-/** A mapping or allocation that failed, as the convenience API throws it; the primitive API returns sentinels instead. */
+/**
+ * A mapping or allocation that failed, as the convenience API throws it; the primitive API returns sentinels instead.
+ */
 public final class DmaException extends RuntimeException {
     private static final long serialVersionUID = 1L;
 
-    private final transient DmaFailure failure;
-    private final int errno;
+    /** The cause. */
+    private final DmaFailure failure;
 
     /**
      * Makes the exception of a failure.
@@ -16,7 +18,6 @@ public final class DmaException extends RuntimeException {
     public DmaException(String what, DmaFailure failure) {
         super(what + ": " + failure);
         this.failure = failure;
-        this.errno = failure.errno();
     }
 
     /**
@@ -34,6 +35,6 @@ public final class DmaException extends RuntimeException {
      * @return positive
      */
     public int errno() {
-        return errno;
+        return failure.errno();
     }
 }

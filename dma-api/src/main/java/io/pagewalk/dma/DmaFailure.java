@@ -1,5 +1,6 @@
 package io.pagewalk.dma;
 
+import java.io.Serializable;
 import java.util.List;
 
 /**
@@ -9,8 +10,14 @@ import java.util.List;
  * @param errno the positive error number
  * @param numbers the cause's numbers, unsigned, in the order of {@link FailureReason#labels()}
  */
-public record DmaFailure(FailureReason reason, int errno, List<Long> numbers) {
-    /** Copies the numbers. */
+public record DmaFailure(FailureReason reason, int errno, List<Long> numbers) implements Serializable {
+    /**
+     * Copies the numbers.
+     *
+     * @param reason the cause
+     * @param errno the positive error number
+     * @param numbers the cause's numbers
+     */
     public DmaFailure {
         numbers = List.copyOf(numbers);
     }
@@ -22,6 +29,11 @@ public record DmaFailure(FailureReason reason, int errno, List<Long> numbers) {
             text.append(i == 0 ? ": " : ", ")
                     .append(FailureSlot.number(reason.labels().get(i), numbers.get(i)));
         }
-        return text.append(" (").append(Errno.name(errno)).append("; ").append(reason.knob()).append(')').toString();
+        return text.append(" (")
+                .append(Errno.name(errno))
+                .append("; ")
+                .append(reason.knob())
+                .append(')')
+                .toString();
     }
 }

@@ -12,10 +12,17 @@ import io.pagewalk.dma.memory.Addresses;
  * @param sizeBytes length in bytes, unsigned, not 0 (0 ends the kernel's array)
  */
 public record DmaRange(long cpuStart, long dmaStart, long sizeBytes) {
-    /** Refuses an empty entry. */
+    /**
+     * Refuses an empty entry.
+     *
+     * @param cpuStart first physical address
+     * @param dmaStart its DMA address
+     * @param sizeBytes length, not 0
+     */
     public DmaRange {
         if (sizeBytes == 0) {
-            throw new IllegalArgumentException("a dma-ranges entry of size 0 at " + Addresses.hex(cpuStart) + " ends the list (DEV-4)");
+            throw new IllegalArgumentException(
+                    "a dma-ranges entry of size 0 at " + Addresses.hex(cpuStart) + " ends the list (DEV-4)");
         }
     }
 }

@@ -20,11 +20,17 @@ public enum FailureReason {
     /** The bounce pool has not enough free slots in any area. */
     POOL_FULL("raise swiotlb=", "requested slots", "free slots", "largest free run", "total slots"),
     /** The bounce pool has enough free slots, but no run that fits size and alignment. */
-    POOL_FRAGMENTED("raise swiotlb=, or map smaller pieces", "requested slots", "free slots", "largest free run", "total slots"),
+    POOL_FRAGMENTED(
+            "raise swiotlb=, or map smaller pieces",
+            "requested slots",
+            "free slots",
+            "largest free run",
+            "total slots"),
     /** A bounce is needed and the machine has no pool. */
     NO_POOL("boot with swiotlb=", "address", "size"),
     /** The bounce buffer itself lies beyond the device's reach (SWM-10). */
-    POOL_OUT_OF_REACH("place the pool lower, or give the device a wider mask", "bounce address", "size", "mask", "bus limit"),
+    POOL_OUT_OF_REACH(
+            "place the pool lower, or give the device a wider mask", "bounce address", "size", "mask", "bus limit"),
     /** No free range of device addresses of that size below the limit. */
     NO_IOVA("unmap something, or give the device a wider mask", "pages", "limit"),
     /** The page tables could not take the mapping. */
@@ -43,11 +49,12 @@ public enum FailureReason {
     UNSPECIFIED("none known");
 
     private final String knob;
-    private final List<String> labels;
+    /** Joined, since an enum holds only what cannot change. */
+    private final String labels;
 
     FailureReason(String knob, String... labels) {
         this.knob = knob;
-        this.labels = List.of(labels);
+        this.labels = String.join(",", labels);
     }
 
     /**
@@ -65,6 +72,6 @@ public enum FailureReason {
      * @return up to four names
      */
     public List<String> labels() {
-        return labels;
+        return labels.isEmpty() ? List.of() : List.of(labels.split(",", -1));
     }
 }

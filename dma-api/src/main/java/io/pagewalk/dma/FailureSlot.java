@@ -4,8 +4,8 @@ import io.pagewalk.dma.memory.Addresses;
 import java.util.List;
 
 /**
- * The cause of the latest failure on one {@link Dma} handle: a preallocated record, so that noting a cause costs the hot
- * path a few stores and no object.
+ * The cause of the latest failure on one {@link Dma} handle: a preallocated record, so that noting a cause costs the
+ * hot path a few stores and no object.
  *
  * <p>Not thread-safe: it belongs to whoever drives the handle.
  */
@@ -76,7 +76,10 @@ public final class FailureSlot {
     }
 
     static String number(String label, long value) {
-        boolean address = label.contains("address") || label.contains("mask") || label.contains("iova") || label.contains("limit");
+        boolean address = label.contains("address")
+                || label.contains("mask")
+                || label.contains("iova")
+                || label.contains("limit");
         return label + " " + (address ? Addresses.hex(value) : Long.toUnsignedString(value));
     }
 }

@@ -7,7 +7,8 @@ import org.jspecify.annotations.Nullable;
 /**
  * The faults of a machine's buses: exact counts, and the latest records in a ring that is allocated once.
  *
- * <p>Thread-safe. A handler runs on the thread of the access, outside the log's lock, and makes each fault cost an object.
+ * <p>Thread-safe. A handler runs on the thread of the access, outside the log's lock, and makes each fault cost an
+ * object.
  */
 public final class FaultLog {
     /** How many records are kept. */

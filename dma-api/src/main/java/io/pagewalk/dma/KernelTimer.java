@@ -21,9 +21,9 @@ public final class KernelTimer {
     private final VirtualClock clock;
     private final Callback callback;
     private volatile boolean armed;
-    private long deadlineNanos;
-    private long sequence;
-    private int cpu;
+    private volatile long deadlineNanos;
+    private volatile long sequence;
+    private volatile int cpu;
 
     KernelTimer(VirtualClock clock, Callback callback) {
         this.clock = clock;

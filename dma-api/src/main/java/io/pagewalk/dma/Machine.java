@@ -51,7 +51,8 @@ public final class Machine implements AutoCloseable {
         memory = PhysicalMemory.create(ram, builder.chunkBytes);
         cpuMemory = new CpuMemory(memory);
         frames = new PageFrames();
-        pages = PageAllocator.create(memory, frames, builder.allocatable == null ? afterFirstPage(ram) : builder.allocatable);
+        pages = PageAllocator.create(
+                memory, frames, builder.allocatable == null ? afterFirstPage(ram) : builder.allocatable);
         layout = builder.layout;
         cpus = builder.cpus;
         commandLine = builder.commandLine;
@@ -108,8 +109,8 @@ public final class Machine implements AutoCloseable {
             return id;
         }
         if (isTaken(config.requesterId())) {
-            throw new IllegalArgumentException("requester id " + Addresses.hex(config.requesterId()) + " of " + config.name()
-                    + " is taken");
+            throw new IllegalArgumentException(
+                    "requester id " + Addresses.hex(config.requesterId()) + " of " + config.name() + " is taken");
         }
         return config.requesterId();
     }

@@ -4,7 +4,8 @@ import java.util.PriorityQueue;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The machine's time: it moves only when told to, and fires due timers in (deadline, sequence) order, never re-entrantly.
+ * The machine's time: it moves only when told to, and fires due timers in (deadline, sequence) order, never
+ * re-entrantly.
  *
  * <p>Thread-safe; callbacks run on the thread that advances, outside the clock's lock.
  */
@@ -48,8 +49,8 @@ public final class VirtualClock {
     }
 
     /**
-     * Moves time forward to a moment; an earlier one changes nothing, since traces of several CPUs step back a little. Called
-     * from a timer's callback it only sets a later moment for the advance that is going on.
+     * Moves time forward to a moment; an earlier one changes nothing, since traces of several CPUs step back a little.
+     * Called from a timer's callback it only sets a later moment for the advance that is going on.
      *
      * @param targetNanos the moment, in nanoseconds since the machine started
      */

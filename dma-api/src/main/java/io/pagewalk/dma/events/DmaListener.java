@@ -5,8 +5,8 @@ import io.pagewalk.dma.DmaDirection;
 import io.pagewalk.dma.scatterlist.SgTable;
 
 /**
- * Told of every call of the DMA API on a machine, after a map and before an unmap does its work. All methods do nothing by
- * default. Calls come on the caller's thread; arguments are unsigned as in the API.
+ * Told of every call of the DMA API on a machine, after a map and before an unmap does its work. All methods do nothing
+ * by default. Calls come on the caller's thread; arguments are unsigned as in the API.
  */
 public interface DmaListener {
     /**
@@ -19,7 +19,8 @@ public interface DmaListener {
      * @param direction the direction
      * @param dmaAddr the result, all ones for a failure
      */
-    default void mappedPage(Device device, int cpu, long physAddr, long sizeBytes, DmaDirection direction, long dmaAddr) {}
+    default void mappedPage(
+            Device device, int cpu, long physAddr, long sizeBytes, DmaDirection direction, long dmaAddr) {}
 
     /**
      * A buffer is about to be unmapped.

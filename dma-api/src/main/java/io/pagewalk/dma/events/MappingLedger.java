@@ -8,6 +8,7 @@ import io.pagewalk.dma.scatterlist.SgTable;
 import java.util.Comparator;
 import java.util.HashMap;
 import java.util.Map;
+import java.util.NavigableMap;
 import java.util.TreeMap;
 import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
@@ -29,15 +30,16 @@ public final class MappingLedger implements DmaListener {
      * @param kind {@code page}, {@code sg} or {@code coherent}
      * @param sinceNanos when it was made
      */
-    public record Live(Device device, long dmaAddr, long sizeBytes, DmaDirection direction, String kind, long sinceNanos) {}
+    public record Live(
+            Device device, long dmaAddr, long sizeBytes, DmaDirection direction, String kind, long sinceNanos) {}
 
     private record Ended(Live mapping, long atNanos) {}
 
     private static final Comparator<Long> UNSIGNED = Long::compareUnsigned;
 
     private final LongSupplier nowNanos;
-    private final Map<Device, TreeMap<Long, Live>> live = new HashMap<>();
-    private final Map<Device, TreeMap<Long, Ended>> ended = new HashMap<>();
+    private final Map<Device, NavigableMap<Long, Live>> live = new HashMap<>();
+    private final Map<Device, NavigableMap<Long, Ended>> ended = new HashMap<>();
 
     /**
      * Makes an empty ledger.
@@ -57,12 +59,14 @@ public final class MappingLedger implements DmaListener {
     }
 
     @Override
-    public synchronized void unmappingPage(Device device, int cpu, long dmaAddr, long sizeBytes, DmaDirection direction) {
+    public synchronized void unmappingPage(
+            Device device, int cpu, long dmaAddr, long sizeBytes, DmaDirection direction) {
         remove(device, dmaAddr);
     }
 
     @Override
-    public synchronized void mappedSg(Device device, int cpu, SgTable sg, int nents, DmaDirection direction, int result) {
+    public synchronized void mappedSg(
+            Device device, int cpu, SgTable sg, int nents, DmaDirection direction, int result) {
         for (int i = 0; i < result; i++) {
             add(device, sg.dmaAddr(i), sg.dmaLengthBytes(i), direction, "sg");
         }
@@ -92,7 +96,7 @@ public final class MappingLedger implements DmaListener {
     private void remove(Device device, long dmaAddr) {
         @Nullable Live gone = of(live, device).remove(dmaAddr);
         if (gone != null) {
-            TreeMap<Long, Ended> past = of(ended, device);
+            NavigableMap<Long, Ended> past = of(ended, device);
             past.put(dmaAddr, new Ended(gone, nowNanos.getAsLong()));
             if (past.size() > 4096) {
                 past.pollFirstEntry();
@@ -100,7 +104,7 @@ public final class MappingLedger implements DmaListener {
         }
     }
 
-    private static <V> TreeMap<Long, V> of(Map<Device, TreeMap<Long, V>> byDevice, Device device) {
+    private static <V> NavigableMap<Long, V> of(Map<Device, NavigableMap<Long, V>> byDevice, Device device) {
         return byDevice.computeIfAbsent(device, d -> new TreeMap<>(UNSIGNED));
     }
 
@@ -110,7 +114,7 @@ public final class MappingLedger implements DmaListener {
      * @return over all devices
      */
     public synchronized int liveCount() {
-        return live.values().stream().mapToInt(TreeMap::size).sum();
+        return live.values().stream().mapToInt(Map::size).sum();
     }
 
     /**
@@ -151,7 +155,8 @@ public final class MappingLedger implements DmaListener {
     private String lastUnmap(Device device, long dmaAddr) {
         Map.@Nullable Entry<Long, Ended> entry = of(ended, device).floorEntry(dmaAddr);
         if (entry == null
-                || !Addresses.lessThan(dmaAddr - entry.getKey(), entry.getValue().mapping().sizeBytes())) {
+                || !Addresses.lessThan(
+                        dmaAddr - entry.getKey(), entry.getValue().mapping().sizeBytes())) {
             return "";
         }
         long ago = nowNanos.getAsLong() - entry.getValue().atNanos();

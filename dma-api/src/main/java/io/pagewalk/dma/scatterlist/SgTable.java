@@ -5,11 +5,11 @@ import java.util.Arrays;
 
 /**
  * A scatterlist: entries of page, offset and length for the CPU, and DMA address and DMA length for the device, as a
- * structure of arrays. {@code origNents} counts the CPU's entries, {@code nents} the DMA segments after a map; they stay
- * apart (dma-core:SG-7).
+ * structure of arrays. {@code origNents} counts the CPU's entries, {@code nents} the DMA segments after a map; they
+ * stay apart (dma-core:SG-7).
  *
- * <p>Lengths and offsets are unsigned 32-bit, as in the kernel (SG-1). An offset may exceed a page (SG-6). Not thread-safe;
- * reuse it with {@link #clear()}.
+ * <p>Lengths and offsets are unsigned 32-bit, as in the kernel (SG-1). An offset may exceed a page (SG-6). Not
+ * thread-safe; reuse it with {@link #clear()}.
  */
 public final class SgTable {
     private static final long U32 = 0xffff_ffffL;
@@ -70,8 +70,8 @@ public final class SgTable {
      */
     public SgTable add(long pageAddr, long offset, long lengthBytes) {
         if ((offset & ~U32) != 0 || (lengthBytes & ~U32) != 0) {
-            throw new IllegalArgumentException("offset " + Addresses.hex(offset) + " and length " + Addresses.hex(lengthBytes)
-                    + " of an entry are 32-bit (dma-core:SG-1)");
+            throw new IllegalArgumentException("offset " + Addresses.hex(offset) + " and length "
+                    + Addresses.hex(lengthBytes) + " of an entry are 32-bit (dma-core:SG-1)");
         }
         if ((pageAddr & (Addresses.PAGE_SIZE - 1)) != 0) {
             throw new IllegalArgumentException(Addresses.hex(pageAddr) + " is not the address of a page");

@@ -5,9 +5,9 @@ import io.pagewalk.dma.Access;
 /**
  * The bus side of a backend for one device: what the wires and the hardware behind them make of a DMA address.
  *
- * <p>It shares emulated memory and registers with the driver side, nothing else. Calls may come from several threads. Each
- * {@link #translate} stands between {@link #beginAccess} and {@link #endAccess} together with the access it is for, so
- * that an invalidation can wait for accesses in flight.
+ * <p>It shares emulated memory and registers with the driver side, nothing else. Calls may come from several threads.
+ * Each {@link #translate} stands between {@link #beginAccess} and {@link #endAccess} together with the access it is
+ * for, so that an invalidation can wait for accesses in flight.
  */
 public interface BusPort {
     /** The bit that tells a fault from a physical address; no RAM lies up there. */

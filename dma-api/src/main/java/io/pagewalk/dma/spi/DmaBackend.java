@@ -28,9 +28,7 @@ public interface DmaBackend extends AutoCloseable {
      */
     void report(MetricSink sink);
 
-    /**
-     * Does what was put off: flushes, returns of cached addresses. Afterwards only live mappings hold anything.
-     */
+    /** Does what was put off: flushes, returns of cached addresses. Afterwards only live mappings hold anything. */
     default void quiesce() {}
 
     /**

@@ -4,8 +4,8 @@ import io.pagewalk.dma.Machine;
 import java.util.List;
 
 /**
- * Makes backends. Found through {@link java.util.ServiceLoader}: list the class in {@code META-INF/services} and, in a named
- * module, in {@code provides} as well.
+ * Makes backends. Found through {@link java.util.ServiceLoader}: list the class in {@code META-INF/services} and, in a
+ * named module, in {@code provides} as well.
  */
 public interface DmaBackendProvider {
     /**

@@ -26,7 +26,8 @@ public final class DmaBackends {
     public static List<Found> all() {
         List<DmaBackendProvider> providers = new ArrayList<>();
         ServiceLoader.load(DmaBackendProvider.class).forEach(providers::add);
-        providers.sort(Comparator.comparingInt(DmaBackendProvider::order).thenComparing(p -> p.getClass().getName()));
+        providers.sort(Comparator.comparingInt(DmaBackendProvider::order)
+                .thenComparing(p -> p.getClass().getName()));
         List<Found> found = new ArrayList<>();
         for (DmaBackendProvider provider : providers) {
             provider.variants().forEach(v -> found.add(new Found(provider, v.name(), v.summary())));

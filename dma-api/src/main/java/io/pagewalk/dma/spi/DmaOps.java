@@ -8,9 +8,9 @@ import org.jspecify.annotations.Nullable;
 /**
  * The driver side of a backend: what stands behind the front end for one device.
  *
- * <p>All addresses and sizes are unsigned. Calls of different CPUs may run at once. A call that fails notes the cause in
- * {@link Device#failure(int)} of its CPU and leaves the backend as it was, but for what the requirement says stays moved.
- * The front end has checked direction and streaming mask (dma-core:FE-1, FE-10).
+ * <p>All addresses and sizes are unsigned. Calls of different CPUs may run at once. A call that fails notes the cause
+ * in {@link Device#failure(int)} of its CPU and leaves the backend as it was, but for what the requirement says stays
+ * moved. The front end has checked direction and streaming mask (dma-core:FE-1, FE-10).
  */
 public interface DmaOps {
     /**
