@@ -56,6 +56,15 @@ public final class FailureSlot {
         return errno;
     }
 
+    /**
+     * Changes the error number of the latest failure, for a caller whose own differs from that of the step that failed.
+     *
+     * @param errorNumber the positive error number the kernel would give
+     */
+    public void answer(int errorNumber) {
+        errno = errorNumber;
+    }
+
     void clear() {
         record(FailureReason.UNSPECIFIED, 0, 0, 0, 0, 0);
     }

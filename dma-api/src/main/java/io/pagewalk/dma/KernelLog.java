@@ -5,6 +5,7 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.atomic.AtomicLong;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -41,7 +42,7 @@ public final class KernelLog {
 
     private final VirtualClock clock;
     private final ArrayDeque<Entry> kept = new ArrayDeque<>();
-    private final Map<String, Long> countBySite = new HashMap<>();
+    private final Map<String, Site> sites = new HashMap<>();
     private long sequence;
     private long warnCount;
     private boolean fatal;
@@ -68,11 +69,13 @@ public final class KernelLog {
      */
     public void warn(String site, String text) {
         add(Kind.WARN, site, text);
-        synchronized (this) {
-            warnCount++;
-            if (fatal) {
-                throw new KernelWarnException(site + ": " + text);
-            }
+        countWarn(site, text);
+    }
+
+    private synchronized void countWarn(String site, String text) {
+        warnCount++;
+        if (fatal) {
+            throw new KernelWarnException(site + ": " + text);
         }
     }
 
@@ -86,13 +89,31 @@ public final class KernelLog {
         add(Kind.MESSAGE, site, text);
     }
 
-    private synchronized void add(Kind kind, String site, String text) {
+    /**
+     * Finds or makes a place that logs, for those who pass it often: it tells whether a text is wanted before one is
+     * built.
+     *
+     * @param name its short constant name
+     * @return the place, the same for the same name
+     */
+    public synchronized Site site(String name) {
+        return sites.computeIfAbsent(name, Site::new);
+    }
+
+    private void add(Kind kind, String name, String text) {
+        Site site = site(name);
+        site.count.incrementAndGet();
+        keep(kind, site, text);
+    }
+
+    private synchronized void keep(Kind kind, Site site, String text) {
         if (kept.size() == KEPT) {
             kept.removeFirst();
         }
-        kept.addLast(new Entry(sequence++, clock.nowNanos(), kind, site, text));
-        if (countBySite.merge(site, 1L, Long::sum) == 1) {
-            LOGGER.warn("{}: {}", site, text);
+        kept.addLast(new Entry(sequence++, clock.nowNanos(), kind, site.name, text));
+        if (!site.toldSlf4j) {
+            site.toldSlf4j = true;
+            LOGGER.warn("{}: {}", site.name, text);
         }
     }
 
@@ -100,10 +121,11 @@ public final class KernelLog {
      * How often a site logged.
      *
      * @param site its name
-     * @return the exact count
+     * @return the exact count, of what was left out because it is logged once or at a limited rate too
      */
     public synchronized long count(String site) {
-        return countBySite.getOrDefault(site, 0L);
+        Site found = sites.get(site);
+        return found == null ? 0 : found.count.get();
     }
 
     /**
@@ -122,5 +144,76 @@ public final class KernelLog {
      */
     public synchronized List<Entry> entries() {
         return new ArrayList<>(kept);
+    }
+
+    /**
+     * A place that logs only once, or at a limited rate. Passing it allocates nothing. Thread-safe.
+     */
+    public final class Site {
+        /** How many messages a limited place logs in {@link #RATE_INTERVAL_NANOS}. */
+        public static final int RATE_BURST = 10;
+
+        /** The kernel's default interval of limited messages, in nanoseconds of the machine's time. */
+        public static final long RATE_INTERVAL_NANOS = 5_000_000_000L;
+
+        private final String name;
+        private final AtomicLong count = new AtomicLong();
+        private boolean toldSlf4j;
+        private long intervalStart;
+        private int loggedInInterval;
+
+        private Site(String name) {
+            this.name = name;
+        }
+
+        /**
+         * Counts an occurrence of something that the kernel logs once.
+         *
+         * @return true for the first one, whose text is wanted
+         */
+        public boolean isFirst() {
+            return count.getAndIncrement() == 0;
+        }
+
+        /**
+         * Counts an occurrence of something that the kernel logs at a limited rate.
+         *
+         * @return true when its text is wanted
+         */
+        public boolean isWithinRate() {
+            count.incrementAndGet();
+            synchronized (KernelLog.this) {
+                long now = clock.nowNanos();
+                if (now - intervalStart >= RATE_INTERVAL_NANOS) {
+                    intervalStart = now;
+                    loggedInInterval = 0;
+                }
+                if (loggedInInterval == RATE_BURST) {
+                    return false;
+                }
+                loggedInInterval++;
+                return true;
+            }
+        }
+
+        /**
+         * Records a WARN of an occurrence that was counted.
+         *
+         * @param text what, with its numbers
+         * @throws KernelWarnException when WARNs are fatal
+         */
+        public void warn(String text) {
+            keep(Kind.WARN, this, text);
+            countWarn(name, text);
+        }
+
+        /**
+         * Records a plain message of an occurrence that was counted.
+         *
+         * @param text what, with its numbers
+         */
+        public void message(String text) {
+            keep(Kind.MESSAGE, this, text);
+        }
     }
 }

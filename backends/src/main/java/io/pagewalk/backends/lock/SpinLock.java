@@ -7,9 +7,9 @@ import java.lang.invoke.VarHandle;
  * A lock that spins for a moment and then yields, for sections of tens of nanoseconds. Not reentrant; nothing tells who
  * holds it.
  *
- * <p>Assumptions: sections are short, never block, and never take the same lock again. Guarantees: one holder at a time;
- * what a holder wrote is seen by the next; locking allocates nothing; a holder that lost its CPU does not make the others
- * burn theirs.
+ * <p>Assumptions: sections are short, never block, and never take the same lock again. Guarantees: one holder at a
+ * time; what a holder wrote is seen by the next; locking allocates nothing; a holder that lost its CPU does not make
+ * the others burn theirs.
  */
 public final class SpinLock {
     private static final VarHandle WORD = MethodHandles.arrayElementVarHandle(int[].class);
@@ -17,7 +17,9 @@ public final class SpinLock {
     private static final int HELD = 1;
     private static final int SPINS_BEFORE_YIELD = 100;
 
-    /** The lock's word stands 128 bytes from either end, so that no neighbour shares its cache line or the pair of it. */
+    /**
+     * The lock's word stands 128 bytes from either end, so that no neighbour shares its cache line or the pair of it.
+     */
     private static final int AT = 32;
 
     private final int[] words = new int[2 * AT];

@@ -244,6 +244,23 @@ public final class PageAllocator {
         }
     }
 
+    /**
+     * Says whether any page that a range touches is free to be allocated.
+     *
+     * @param physAddr its first byte
+     * @param sizeBytes its bytes, not zero
+     * @return false when all of it is allocated, reserved or not handed out at all
+     * @throws IllegalArgumentException if the size is zero
+     */
+    public boolean hasFreePagesWithin(long physAddr, long sizeBytes) {
+        requireSize(sizeBytes);
+        long firstPfn = physAddr >>> Addresses.PAGE_SHIFT;
+        long lastPfn = Addresses.last(physAddr, sizeBytes) >>> Addresses.PAGE_SHIFT;
+        synchronized (lock) {
+            return freeFramesWithin(firstPfn, lastPfn) != 0;
+        }
+    }
+
     private static void requireSize(long sizeBytes) {
         if (sizeBytes == 0) {
             throw new IllegalArgumentException("a range of pages has at least one byte");

@@ -1,0 +1,60 @@
+package io.pagewalk.backends.direct;
+
+import io.pagewalk.dma.Access;
+import io.pagewalk.dma.DeviceBus;
+import io.pagewalk.dma.DmaRange;
+import io.pagewalk.dma.memory.Addresses;
+import io.pagewalk.dma.spi.BusPort;
+import java.util.List;
+
+/**
+ * A bus without an IOMMU: addresses are physical ones, moved by the offsets of dma-ranges if there are any. Immutable.
+ */
+final class DirectPort implements BusPort {
+    static final int NO_RANGE = 1;
+
+    private static final long UNLIMITED = -1L;
+
+    private final DmaRange[] ranges;
+
+    DirectPort(List<DmaRange> ranges) {
+        this.ranges = ranges.toArray(new DmaRange[0]);
+    }
+
+    @Override
+    public long translate(long dmaAddr, Access access) {
+        if (ranges.length == 0) {
+            return physical(dmaAddr);
+        }
+        for (DmaRange range : ranges) {
+            if (covers(range, dmaAddr)) {
+                return physical(range.cpuStart() + (dmaAddr - range.dmaStart()));
+            }
+        }
+        return BusPort.fault(NO_RANGE);
+    }
+
+    private static boolean covers(DmaRange range, long dmaAddr) {
+        return Addresses.lessThan(dmaAddr - range.dmaStart(), range.sizeBytes());
+    }
+
+    /** No RAM lies where an address would look like a fault. */
+    private static long physical(long physAddr) {
+        return BusPort.isFault(physAddr) ? BusPort.fault(DeviceBus.NOT_RAM) : physAddr;
+    }
+
+    @Override
+    public long spanBytes(long dmaAddr) {
+        for (DmaRange range : ranges) {
+            if (covers(range, dmaAddr)) {
+                return range.sizeBytes() - (dmaAddr - range.dmaStart());
+            }
+        }
+        return UNLIMITED;
+    }
+
+    @Override
+    public String faultText(int code) {
+        return code == NO_RANGE ? "no dma-ranges entry translates the address" : "fault " + code;
+    }
+}

@@ -1,0 +1,99 @@
+package io.pagewalk.backends.direct;
+
+import io.pagewalk.dma.Device;
+import io.pagewalk.dma.DmaRange;
+import io.pagewalk.dma.Machine;
+import io.pagewalk.dma.memory.Addresses;
+import io.pagewalk.dma.memory.PhysRange;
+import io.pagewalk.dma.memory.Zone;
+import java.util.List;
+
+/**
+ * What a device's masks reach without an IOMMU.
+ *
+ * <p>Implements dma-core:DIR-7 to DIR-9, MSK-1, MSK-4, MSK-9, MSK-10. Stateless but for the machine's RAM; thread-safe.
+ */
+final class DirectReach {
+    private static final long MASK_32_BITS = 0xffff_ffffL;
+
+    private final long topPageAddr;
+    private final List<PhysRange> ram;
+
+    DirectReach(Machine machine) {
+        topPageAddr = (machine.ram().maxPfn() - 1) << Addresses.PAGE_SHIFT;
+        ram = machine.ram().ranges();
+    }
+
+    /** {@code dma_capable}: only the last byte is compared, and it may wrap (DIR-7, DIR-8). */
+    static boolean isCapable(Device device, long dmaAddr, long sizeBytes) {
+        return dmaAddr != -1L && Addresses.lessOrEqual(Addresses.last(dmaAddr, sizeBytes), device.streamingLimit());
+    }
+
+    /** {@code dma_coherent_ok} (DIR-9). */
+    static boolean isCoherentOk(Device device, long physAddr, long sizeBytes) {
+        long dmaAddr = device.physToDma(physAddr);
+        return dmaAddr != -1L && Addresses.lessOrEqual(Addresses.last(dmaAddr, sizeBytes), device.coherentLimit());
+    }
+
+    /** The mask that reaches the last page of RAM (MSK-1). */
+    long requiredMask(Device device) {
+        long dmaAddr = device.physToDma(topPageAddr);
+        return dmaAddr == 0 ? -1L : (Long.highestOneBit(dmaAddr) << 1) - 1;
+    }
+
+    /** A mask is refused only below 32 bits, and only when it does not even reach the lowest zone (MSK-4). */
+    boolean isMaskSupported(Device device, long mask) {
+        if (Addresses.lessOrEqual(MASK_32_BITS, mask)) {
+            return true;
+        }
+        long needed = device.physToDma(Addresses.min(topPageAddr, Zone.DMA.lastAddress()));
+        return Addresses.lessOrEqual(needed, mask);
+    }
+
+    /** {@code dma_addressing_limited}: the mask is too small, or dma-ranges leave RAM out (MSK-9). */
+    boolean isAddressingLimited(Device device) {
+        long limit = Addresses.minNotZero(device.mask(), device.busLimit());
+        return Addresses.lessThan(limit, requiredMask(device)) || !isAllRamMapped(device);
+    }
+
+    private boolean isAllRamMapped(Device device) {
+        if (!device.hasRanges()) {
+            return true;
+        }
+        List<DmaRange> ranges = device.config().ranges();
+        return ram.stream().allMatch(range -> isMapped(range, ranges));
+    }
+
+    /** Steps through whole page frames from entry to entry (MSK-10). */
+    private static boolean isMapped(PhysRange range, List<DmaRange> ranges) {
+        long pfn = (range.first() + Addresses.PAGE_SIZE - 1) >>> Addresses.PAGE_SHIFT;
+        long end = (range.last() >>> Addresses.PAGE_SHIFT) + (endsPage(range.last()) ? 1 : 0);
+        while (Addresses.lessThan(pfn, end)) {
+            long next = pfnBehindEntryOf(pfn, ranges);
+            if (next == pfn) {
+                return false;
+            }
+            pfn = next;
+        }
+        return true;
+    }
+
+    private static boolean endsPage(long lastAddr) {
+        return (lastAddr & (Addresses.PAGE_SIZE - 1)) == Addresses.PAGE_SIZE - 1;
+    }
+
+    /** The first frame behind the entry that contains a frame; the frame itself when none does. */
+    private static long pfnBehindEntryOf(long pfn, List<DmaRange> ranges) {
+        for (DmaRange range : ranges) {
+            long pages = range.sizeBytes() >>> Addresses.PAGE_SHIFT;
+            if (pages == 0) {
+                return pfn;
+            }
+            long firstPfn = range.cpuStart() >>> Addresses.PAGE_SHIFT;
+            if (Addresses.lessThan(pfn - firstPfn, pages)) {
+                return firstPfn + pages;
+            }
+        }
+        return pfn;
+    }
+}

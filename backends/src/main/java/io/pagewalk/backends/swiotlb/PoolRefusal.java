@@ -1,0 +1,78 @@
+package io.pagewalk.backends.swiotlb;
+
+import static io.pagewalk.backends.swiotlb.SwiotlbLayout.SET_SLOTS;
+import static io.pagewalk.backends.swiotlb.SwiotlbLayout.SLOT_BYTES;
+
+import io.pagewalk.dma.Device;
+import io.pagewalk.dma.Errno;
+import io.pagewalk.dma.FailureReason;
+import io.pagewalk.dma.FailureSlot;
+import io.pagewalk.dma.memory.Addresses;
+
+/** Finds out why a pool refused a request, which the kernel's "full" does not say. Only failures pay for it. */
+final class PoolRefusal {
+    private PoolRefusal() {}
+
+    static void record(
+            FailureSlot failure,
+            IoTlbPool pool,
+            Device device,
+            long physAddr,
+            long sizeBytes,
+            long totalBytes,
+            long allocAlignMask) {
+        long needed = SwiotlbLayout.slots(totalBytes);
+        if (canNeverFit(pool, device, physAddr, sizeBytes, totalBytes, allocAlignMask)) {
+            failure.record(FailureReason.EXCEEDS_MAX_MAPPING, Errno.ENOMEM, sizeBytes, maximum(device), 0, 0);
+            return;
+        }
+        long free = 0;
+        long mostFreeInAnArea = 0;
+        for (int number = 0; number < pool.areaCount(); number++) {
+            long freeHere = pool.areaSlots() - pool.area(number).usedLocked();
+            free += freeHere;
+            mostFreeInAnArea = Math.max(mostFreeInAnArea, freeHere);
+        }
+        FailureReason reason =
+                Addresses.lessThan(mostFreeInAnArea, needed) ? FailureReason.POOL_FULL : FailureReason.POOL_FRAGMENTED;
+        failure.record(reason, Errno.ENOMEM, needed, free, pool.table().largestFreeRun(), pool.slots());
+    }
+
+    private static long maximum(Device device) {
+        long bySegment = device.segmentBoundaryMask() == -1L ? -1L : device.segmentBoundaryMask() + 1;
+        return Addresses.min(SwiotlbLayout.maxMappingBytes(device.minAlignMask()), bySegment);
+    }
+
+    /** Whether even an empty pool would refuse for the request's length. */
+    private static boolean canNeverFit(
+            IoTlbPool pool, Device device, long physAddr, long sizeBytes, long totalBytes, long allocAlignMask) {
+        if (Addresses.lessThan(SwiotlbLayout.SET_BYTES, totalBytes)) {
+            return true;
+        }
+        if (Addresses.lessOrEqual(sizeBytes, maximum(device))) {
+            return false;
+        }
+        int count = (int) SwiotlbLayout.slots(totalBytes);
+        return !hasPlace(pool, device, physAddr, totalBytes, allocAlignMask, count);
+    }
+
+    /** Whether some slot has the right address bits and room behind it, in its set and before the boundary (SWS-4). */
+    private static boolean hasPlace(
+            IoTlbPool pool, Device device, long physAddr, long totalBytes, long allocAlignMask, int count) {
+        long boundary = device.segmentBoundaryMask();
+        long minAlignMask = device.minAlignMask();
+        long alignMask = IoTlbPool.alignMask(totalBytes, allocAlignMask, minAlignMask);
+        long comparedBits = physAddr == 0 ? 0 : minAlignMask & ~alignMask;
+        long poolDmaAddr = device.physToDma(pool.start()) & boundary;
+        long boundarySlots = (boundary >>> SwiotlbLayout.SLOT_SHIFT) + 1;
+        for (int slot = 0; slot < pool.slots(); slot++) {
+            long dmaAddr = poolDmaAddr + slot * SLOT_BYTES;
+            boolean aligned = (dmaAddr & alignMask) == 0 && ((dmaAddr ^ physAddr) & comparedBits) == 0;
+            long boundarySlot = (SwiotlbLayout.slots(poolDmaAddr) + slot) & (boundarySlots - 1);
+            if (aligned && slot % SET_SLOTS + count <= SET_SLOTS && boundarySlot + count <= boundarySlots) {
+                return true;
+            }
+        }
+        return false;
+    }
+}
