@@ -268,6 +268,32 @@ public final class IovaTree {
         return cached32;
     }
 
+    /** Takes a range of pfns. */
+    @FunctionalInterface
+    public interface RangeVisitor {
+        /**
+         * Takes one range.
+         *
+         * @param loPfn first pfn
+         * @param hiPfn last pfn
+         */
+        void visit(long loPfn, long hiPfn);
+    }
+
+    /**
+     * Shows removed ranges whose place in the arrays was not used again: some of those that were taken once, each
+     * perhaps taken anew since.
+     *
+     * @param visitor takes them
+     */
+    public void forEachRemembered(RangeVisitor visitor) {
+        for (int node = ANCHOR + 1; node < nodes.slots(); node++) {
+            if (!nodes.isLive(node)) {
+                visitor.visit(nodes.lo(node), nodes.hi(node));
+            }
+        }
+    }
+
     RangeNodes nodes() {
         return nodes;
     }

@@ -6,7 +6,6 @@ import io.pagewalk.dma.Errno;
 import io.pagewalk.dma.FailureReason;
 import io.pagewalk.dma.KernelLog;
 import io.pagewalk.dma.memory.Addresses;
-import java.util.concurrent.atomic.AtomicBoolean;
 
 /**
  * Maps one run of physical memory for one device: takes addresses, fills the tables.
@@ -17,7 +16,7 @@ final class CoreMapper {
     private final Device device;
     private final IommuDomain domain;
     private final DeviceIovas iovas;
-    private final AtomicBoolean alignmentReported;
+    private final KernelLog.Site alignmentSite;
 
     /**
      * Makes the mapper of a device.
@@ -25,13 +24,12 @@ final class CoreMapper {
      * @param device the device
      * @param domain its domain
      * @param iovas chooses its addresses
-     * @param alignmentReported whether the kernel has said once that some device's alignment is not supported
      */
-    CoreMapper(Device device, IommuDomain domain, DeviceIovas iovas, AtomicBoolean alignmentReported) {
+    CoreMapper(Device device, IommuDomain domain, DeviceIovas iovas) {
         this.device = device;
         this.domain = domain;
         this.iovas = iovas;
-        this.alignmentReported = alignmentReported;
+        this.alignmentSite = device.machine().log().site("iommu_dma_map: alignment");
     }
 
     /**
@@ -65,10 +63,9 @@ final class CoreMapper {
     }
 
     private long refuseAlignment(int cpu, long granuleMask) {
-        if (!alignmentReported.get() && alignmentReported.compareAndSet(false, true)) {
-            KernelLog log = device.machine().log();
-            log.message("iommu_dma_map", device.name() + ": Unsupported alignment constraint");
-            log.warn("iommu_dma_map", device.name() + ": min align mask " + Addresses.hex(device.minAlignMask())
+        if (alignmentSite.isFirst()) {
+            alignmentSite.message(device.name() + ": Unsupported alignment constraint");
+            alignmentSite.warn(device.name() + ": min align mask " + Addresses.hex(device.minAlignMask())
                     + " is larger than the granule's, " + Addresses.hex(granuleMask) + " (iommu:DMAP-2)");
         }
         device.failure(cpu)

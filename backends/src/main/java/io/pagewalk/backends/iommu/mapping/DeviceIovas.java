@@ -35,14 +35,10 @@ final class DeviceIovas {
      * @return the first address, or 0 with the cause noted
      */
     long alloc(int cpu, long sizeBytes, long mask) {
-        if (point.fails()) {
-            device.failure(cpu).record(FailureReason.INJECTED, Errno.ENOMEM, 0, 0, 0, 0);
-            return 0;
-        }
         int shift = domain.shift();
         long pages = sizeBytes >>> shift;
         long limit = Addresses.min(Addresses.minNotZero(mask, device.busLimit()), domain.apertureEnd());
-        long pfn = pages == 0 ? 0 : allocPfn(cpu, pages, limit, shift);
+        long pfn = pages == 0 || point.fails() ? 0 : allocPfn(cpu, pages, limit, shift);
         if (pfn == 0) {
             device.failure(cpu).record(FailureReason.NO_IOVA, Errno.ENOMEM, pages, limit, 0, 0);
             return 0;

@@ -116,6 +116,10 @@ final class IommuDomain {
         return shift;
     }
 
+    long pageSizes() {
+        return table.pageSizes();
+    }
+
     long apertureEnd() {
         return table.apertureEnd();
     }
@@ -214,7 +218,7 @@ final class IommuDomain {
         return core.iovaToPhys(iova + 1) == 0;
     }
 
-    /** Checks that nothing but the reserved ranges is taken, and that no range which was ever taken is still mapped. */
+    /** Checks that nothing but the reserved ranges is taken, and that no range that is remembered as taken once is still mapped. */
     void checkIdle(Consumer<String> violation) {
         if (flushQueue != null && flushQueue.queued() != 0) {
             violation.accept(device.name() + ": " + flushQueue.queued() + " ranges wait in the flush queue");
@@ -229,10 +233,14 @@ final class IommuDomain {
         tree.forEachRemembered((lo, hi) -> checkUnmapped(lo, hi, violation));
     }
 
+    private boolean isTaken(long pfn) {
+        return iovas.tree().find(pfn) != IovaTree.NONE;
+    }
+
     private void checkUnmapped(long loPfn, long hiPfn, Consumer<String> violation) {
         long pages = Math.min(hiPfn - loPfn + 1, PAGES_PER_REMEMBERED_RANGE);
         for (long pfn = loPfn; pfn < loPfn + pages; pfn++) {
-            if (!isUnmapped(pfn << shift)) {
+            if (!isTaken(pfn) && !isUnmapped(pfn << shift)) {
                 violation.accept(device.name() + ": iova " + Addresses.hex(pfn << shift) + " is free but still mapped");
                 return;
             }

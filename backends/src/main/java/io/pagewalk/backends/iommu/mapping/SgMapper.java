@@ -92,11 +92,11 @@ final class SgMapper {
             }
             sg.resize(i, sg.offset(i) - offset, rounded);
             if (padBytes != 0 && Addresses.lessThan(padBytes, rounded - 1)) {
-                long previous = sg.lengthBytes(i - 1) + padBytes;
-                if (Addresses.lessThan(U32, previous)) {
+                long previous = sg.lengthBytes(i - 1);
+                if (Addresses.lessThan(U32 - previous, padBytes)) {
                     return OVERFLOW;
                 }
-                sg.resize(i - 1, sg.offset(i - 1), previous);
+                sg.resize(i - 1, sg.offset(i - 1), previous + padBytes);
                 iovaBytes += padBytes;
             }
             iovaBytes += rounded;
@@ -163,7 +163,9 @@ final class SgMapper {
         if (segments != 0) {
             long start = sg.dmaAddr(0);
             long end = sg.dmaAddr(segments - 1) + sg.dmaLengthBytes(segments - 1);
-            domain.unmap(cpu, start, end - start);
+            if (end != 0) {
+                domain.unmap(cpu, start, end - start);
+            }
         }
     }
 }
