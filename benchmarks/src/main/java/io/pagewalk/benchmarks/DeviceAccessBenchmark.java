@@ -24,9 +24,9 @@ import org.openjdk.jmh.annotations.Warmup;
 /**
  * What a device access costs on each backend: eight bytes, and 4 KiB, through live mappings.
  *
- * <p>Hypothesis: without an IOMMU an access is a load from memory plus the checks of wires and RAM; behind one it adds an IOTLB
- * lookup, since 256 mappings of a page fit the cache. The baseline reads the same bytes from memory directly. Each measured
- * call is a batch of {@value BenchmarkMachine#BATCH} accesses: divide.
+ * <p>Hypothesis: without an IOMMU an access is a load from memory plus the checks of wires and RAM; behind one it adds
+ * an IOTLB lookup, since 256 mappings of a page fit the cache. The baseline reads the same bytes from memory directly.
+ * Each measured call is a batch of {@value BenchmarkMachine#BATCH} accesses: divide.
  */
 @State(Scope.Thread)
 @BenchmarkMode(Mode.SampleTime)
@@ -55,7 +55,8 @@ public class DeviceAccessBenchmark {
             machine.cpuMemory().putLong(physAddrs[i], i);
             dmaAddrs[i] = device.dma().mapPage(physAddrs[i], 4096, DmaDirection.BIDIRECTIONAL, DmaAttrs.NONE);
             if (dmaAddrs[i] == Dma.DMA_MAPPING_ERROR || bus.readLong(dmaAddrs[i]) != i) {
-                throw new IllegalStateException("buffer " + i + " is not reached: " + device.dma().lastFailure());
+                throw new IllegalStateException(
+                        "buffer " + i + " is not reached: " + device.dma().lastFailure());
             }
         }
     }

@@ -24,9 +24,9 @@ import org.openjdk.jmh.annotations.Warmup;
  * What one map and unmap costs a driver on each backend.
  *
  * <p>Hypothesis: direct is a mask check; virt an addition; the IOMMUs pay for an address, a table entry and (strict) an
- * invalidation through the queue; swiotlb pays for a slot search and for copying. The baseline walks the same buffers and does
- * nothing else. A regression here is felt by every mapping of a replay. Each measured call is a batch of {@value
- * BenchmarkMachine#BATCH} operations: divide.
+ * invalidation through the queue; swiotlb pays for a slot search and for copying. The baseline walks the same buffers
+ * and does nothing else. A regression here is felt by every mapping of a replay. Each measured call is a batch of
+ * {@value BenchmarkMachine#BATCH} operations: divide.
  */
 @State(Scope.Thread)
 @BenchmarkMode(Mode.SampleTime)

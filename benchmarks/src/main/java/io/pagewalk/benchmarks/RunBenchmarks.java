@@ -18,8 +18,9 @@ import org.openjdk.jmh.runner.options.Options;
 import org.openjdk.jmh.runner.options.OptionsBuilder;
 
 /**
- * Runs the benchmarks with the allocation profiler, writes JMH's JSON, prints p50 per operation, its ratio to the baseline of
- * the same run and the bytes allocated per operation, and fails when a hot path allocates 0.05 B/op or more.
+ * Runs the benchmarks with the allocation profiler, writes JMH's JSON, prints p50 per operation, its ratio to the
+ * baseline of the same run and the bytes allocated per operation, and fails when a hot path allocates 0.05 B/op or
+ * more.
  *
  * <p>Arguments are JMH's own, such as a pattern of names or {@code -f 1}.
  */
@@ -47,7 +48,8 @@ public final class RunBenchmarks {
                 .build();
         List<Line> lines = lines(new Runner(options).run());
         print(lines);
-        List<Line> allocating = lines.stream().filter(l -> l.bytes >= ALLOCATION_LIMIT).toList();
+        List<Line> allocating =
+                lines.stream().filter(l -> l.bytes >= ALLOCATION_LIMIT).toList();
         if (!allocating.isEmpty()) {
             System.out.println("allocate " + ALLOCATION_LIMIT + " B/op or more: " + allocating);
             System.exit(1);
@@ -79,7 +81,13 @@ public final class RunBenchmarks {
             Double baseline = baselines.get(key(line));
             String ratio = baseline == null ? "-" : String.format(Locale.ROOT, "%.1f", line.nanos / baseline);
             System.out.printf(
-                    Locale.ROOT, "%-36s %-14s %10.2f %10s %10.4f%n", line.name, line.backend, line.nanos, ratio, line.bytes);
+                    Locale.ROOT,
+                    "%-36s %-14s %10.2f %10s %10.4f%n",
+                    line.name,
+                    line.backend,
+                    line.nanos,
+                    ratio,
+                    line.bytes);
         }
     }
 

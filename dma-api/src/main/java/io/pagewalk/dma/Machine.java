@@ -291,6 +291,15 @@ public final class Machine implements AutoCloseable {
         backend.report(sink);
     }
 
+    /**
+     * Whether the backend promises that a device access to an unmapped address is blocked at once.
+     *
+     * @return what {@link DmaBackend#blocksAfterUnmap()} says
+     */
+    public boolean blocksAfterUnmap() {
+        return backend.blocksAfterUnmap();
+    }
+
     /** Lets the backend do what it put off: flushes, returns of cached addresses. */
     public void quiesce() {
         backend.quiesce();

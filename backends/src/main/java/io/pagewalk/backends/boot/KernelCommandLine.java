@@ -43,7 +43,8 @@ public final class KernelCommandLine {
         List<String> words = new ArrayList<>();
         StringBuilder word = new StringBuilder();
         boolean quoted = false;
-        for (char c : text.toCharArray()) {
+        for (int i = 0; i < text.length(); i++) {
+            char c = text.charAt(i);
             if (c == QUOTE) {
                 quoted = !quoted;
             } else if (!quoted && Character.isWhitespace(c)) {

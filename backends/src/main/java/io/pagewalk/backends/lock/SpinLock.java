@@ -34,6 +34,7 @@ public final class SpinLock {
         }
     }
 
+    @SuppressWarnings("ThreadPriorityCheck") // a hint only: no order depends on it
     private void lockContended() {
         int spins = 0;
         while ((int) WORD.getOpaque(words, AT) != FREE || !WORD.weakCompareAndSetAcquire(words, AT, FREE, HELD)) {

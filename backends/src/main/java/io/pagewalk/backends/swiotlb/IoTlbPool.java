@@ -160,7 +160,7 @@ final class IoTlbPool {
             long boundary) {
         IoTlbArea area = areas[number];
         long needed = SwiotlbLayout.slots(allocSize);
-        if (Addresses.lessThan(areaSlots - area.used(), needed)) {
+        if (Addresses.lessThan((long) areaSlots - area.used(), needed)) {
             return NONE;
         }
         int count = (int) needed;

@@ -29,7 +29,7 @@ final class PoolRefusal {
         long free = 0;
         long mostFreeInAnArea = 0;
         for (int number = 0; number < pool.areaCount(); number++) {
-            long freeHere = pool.areaSlots() - pool.area(number).usedLocked();
+            long freeHere = (long) pool.areaSlots() - pool.area(number).usedLocked();
             free += freeHere;
             mostFreeInAnArea = Math.max(mostFreeInAnArea, freeHere);
         }

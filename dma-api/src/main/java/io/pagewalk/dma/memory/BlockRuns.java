@@ -65,7 +65,7 @@ final class BlockRuns {
             lastByFirst.remove(run.getKey());
             putBack(run.getKey(), Math.min(run.getValue(), first - 1));
             putBack(Math.max(run.getKey(), last + 1), run.getValue());
-            run = lastByFirst.lowerEntry(first);
+            run = lastByFirst.lowerEntry(run.getKey());
         }
     }
 

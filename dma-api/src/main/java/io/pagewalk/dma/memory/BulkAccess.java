@@ -1,9 +1,6 @@
 package io.pagewalk.dma.memory;
 
-import java.lang.invoke.MethodHandles;
-import java.lang.invoke.VarHandle;
 import java.nio.ByteBuffer;
-import java.nio.ByteOrder;
 import java.util.Arrays;
 import java.util.Objects;
 import org.jspecify.annotations.Nullable;
@@ -13,9 +10,6 @@ import org.jspecify.annotations.Nullable;
  * before anything is changed. Allocates nothing but the chunks that come to be written.
  */
 final class BulkAccess {
-
-    private static final VarHandle ARRAY_LONG =
-            MethodHandles.byteArrayViewVarHandle(long[].class, ByteOrder.LITTLE_ENDIAN);
 
     /** A fill stores this much byte by byte and then copies what it has, twice as much each time. */
     private static final int FILL_SEED = 64;
@@ -227,7 +221,7 @@ final class BulkAccess {
     private static int firstDifference(ByteBuffer chunk, int offset, byte[] expected, int index, int length) {
         int i = 0;
         while (i + Long.BYTES <= length
-                && (long) PhysicalMemory.LONG.get(chunk, offset + i) == (long) ARRAY_LONG.get(expected, index + i)) {
+                && (long) Words.LONG.get(chunk, offset + i) == (long) Words.ARRAY_LONG.get(expected, index + i)) {
             i += Long.BYTES;
         }
         while (i < length && chunk.get(offset + i) == expected[index + i]) {

@@ -1,9 +1,6 @@
 package io.pagewalk.dma.memory;
 
-import java.lang.invoke.MethodHandles;
-import java.lang.invoke.VarHandle;
 import java.nio.ByteBuffer;
-import java.nio.ByteOrder;
 import java.util.function.IntFunction;
 import org.jspecify.annotations.Nullable;
 
@@ -28,10 +25,6 @@ public final class PhysicalMemory {
 
     /** Bytes in a chunk unless one says otherwise: 2 MiB. */
     public static final int DEFAULT_CHUNK_BYTES = 2 << 20;
-
-    static final VarHandle LONG = MethodHandles.byteBufferViewVarHandle(long[].class, ByteOrder.LITTLE_ENDIAN);
-    static final VarHandle INT = MethodHandles.byteBufferViewVarHandle(int[].class, ByteOrder.LITTLE_ENDIAN);
-    static final VarHandle SHORT = MethodHandles.byteBufferViewVarHandle(short[].class, ByteOrder.LITTLE_ENDIAN);
 
     private final RamMap ram;
     private final ChunkTable chunks;
@@ -82,8 +75,6 @@ public final class PhysicalMemory {
         return new PhysicalMemory(ram, new ChunkTable(ram, chunkSizeBytes, directMemory));
     }
 
-    // ---- the machine's RAM
-
     /**
      * Gives what is RAM.
      *
@@ -122,8 +113,6 @@ public final class PhysicalMemory {
         return chunks.residentBytes();
     }
 
-    // ---- plain access
-
     /**
      * Reads 8 bytes.
      *
@@ -133,10 +122,8 @@ public final class PhysicalMemory {
     public long getLong(long physAddr) {
         ByteBuffer chunk = chunkAt(physAddr);
         int offset = offsetOf(physAddr);
-        if (chunk != null && offset <= chunkSizeBytes - Long.BYTES) {
-            return (long) LONG.get(chunk, offset);
-        }
-        return slow.getLong(physAddr);
+        boolean inChunk = chunk != null && offset <= chunkSizeBytes - Long.BYTES;
+        return inChunk ? (long) Words.LONG.get(chunk, offset) : slow.getLong(physAddr);
     }
 
     /**
@@ -148,10 +135,8 @@ public final class PhysicalMemory {
     public int getInt(long physAddr) {
         ByteBuffer chunk = chunkAt(physAddr);
         int offset = offsetOf(physAddr);
-        if (chunk != null && offset <= chunkSizeBytes - Integer.BYTES) {
-            return (int) INT.get(chunk, offset);
-        }
-        return slow.getInt(physAddr);
+        boolean inChunk = chunk != null && offset <= chunkSizeBytes - Integer.BYTES;
+        return inChunk ? (int) Words.INT.get(chunk, offset) : slow.getInt(physAddr);
     }
 
     /**
@@ -163,10 +148,8 @@ public final class PhysicalMemory {
     public short getShort(long physAddr) {
         ByteBuffer chunk = chunkAt(physAddr);
         int offset = offsetOf(physAddr);
-        if (chunk != null && offset <= chunkSizeBytes - Short.BYTES) {
-            return (short) SHORT.get(chunk, offset);
-        }
-        return slow.getShort(physAddr);
+        boolean inChunk = chunk != null && offset <= chunkSizeBytes - Short.BYTES;
+        return inChunk ? (short) Words.SHORT.get(chunk, offset) : slow.getShort(physAddr);
     }
 
     /**
@@ -190,7 +173,7 @@ public final class PhysicalMemory {
         ByteBuffer chunk = chunkAt(physAddr);
         int offset = offsetOf(physAddr);
         if (chunk != null && offset <= chunkSizeBytes - Long.BYTES) {
-            LONG.set(chunk, offset, value);
+            Words.LONG.set(chunk, offset, value);
         } else {
             slow.putLong(physAddr, value);
         }
@@ -206,7 +189,7 @@ public final class PhysicalMemory {
         ByteBuffer chunk = chunkAt(physAddr);
         int offset = offsetOf(physAddr);
         if (chunk != null && offset <= chunkSizeBytes - Integer.BYTES) {
-            INT.set(chunk, offset, value);
+            Words.INT.set(chunk, offset, value);
         } else {
             slow.putInt(physAddr, value);
         }
@@ -222,7 +205,7 @@ public final class PhysicalMemory {
         ByteBuffer chunk = chunkAt(physAddr);
         int offset = offsetOf(physAddr);
         if (chunk != null && offset <= chunkSizeBytes - Short.BYTES) {
-            SHORT.set(chunk, offset, value);
+            Words.SHORT.set(chunk, offset, value);
         } else {
             slow.putShort(physAddr, value);
         }
@@ -238,8 +221,6 @@ public final class PhysicalMemory {
         touchedChunk(physAddr, Byte.BYTES).put(offsetOf(physAddr), value);
     }
 
-    // ---- ordered and atomic access to aligned 8 bytes
-
     /**
      * Reads 8 aligned bytes; later accesses of this thread stay behind it.
      *
@@ -250,7 +231,7 @@ public final class PhysicalMemory {
     public long getLongAcquire(long physAddr) {
         requireAligned(physAddr);
         ByteBuffer chunk = chunkAt(physAddr);
-        return chunk == null ? slow.getLongAcquire(physAddr) : (long) LONG.getAcquire(chunk, offsetOf(physAddr));
+        return chunk == null ? slow.getLongAcquire(physAddr) : (long) Words.LONG.getAcquire(chunk, offsetOf(physAddr));
     }
 
     /**
@@ -262,7 +243,7 @@ public final class PhysicalMemory {
      */
     public void putLongRelease(long physAddr, long value) {
         requireAligned(physAddr);
-        LONG.setRelease(touchedChunk(physAddr, Long.BYTES), offsetOf(physAddr), value);
+        Words.LONG.setRelease(touchedChunk(physAddr, Long.BYTES), offsetOf(physAddr), value);
     }
 
     /**
@@ -276,7 +257,7 @@ public final class PhysicalMemory {
      */
     public boolean compareAndSetLong(long physAddr, long expected, long value) {
         requireAligned(physAddr);
-        return LONG.compareAndSet(touchedChunk(physAddr, Long.BYTES), offsetOf(physAddr), expected, value);
+        return Words.LONG.compareAndSet(touchedChunk(physAddr, Long.BYTES), offsetOf(physAddr), expected, value);
     }
 
     /**
@@ -291,7 +272,7 @@ public final class PhysicalMemory {
     public long compareAndExchangeLong(long physAddr, long expected, long value) {
         requireAligned(physAddr);
         ByteBuffer chunk = touchedChunk(physAddr, Long.BYTES);
-        return (long) LONG.compareAndExchange(chunk, offsetOf(physAddr), expected, value);
+        return (long) Words.LONG.compareAndExchange(chunk, offsetOf(physAddr), expected, value);
     }
 
     /**
@@ -304,10 +285,8 @@ public final class PhysicalMemory {
      */
     public long getAndAddLong(long physAddr, long delta) {
         requireAligned(physAddr);
-        return (long) LONG.getAndAdd(touchedChunk(physAddr, Long.BYTES), offsetOf(physAddr), delta);
+        return (long) Words.LONG.getAndAdd(touchedChunk(physAddr, Long.BYTES), offsetOf(physAddr), delta);
     }
-
-    // ---- bulk access
 
     /**
      * Reads bytes into an array.
@@ -444,8 +423,6 @@ public final class PhysicalMemory {
         return bulk.mismatch(physAddr, expected, index, length);
     }
 
-    // ---- backing
-
     /**
      * Gives a window to a range: what is written in one is read in the other. Allocates the window, and backs the
      * range.
@@ -488,8 +465,6 @@ public final class PhysicalMemory {
         bulk.discard(physAddr, sizeBytes);
     }
 
-    // ---- finding the chunk
-
     /** Gives the buffer of a chunk that was touched and is RAM from end to end; null sends the caller the slow way. */
     private @Nullable ByteBuffer chunkAt(long physAddr) {
         long chunkIndex = physAddr >>> chunkShift;
@@ -508,8 +483,6 @@ public final class PhysicalMemory {
     private int offsetOf(long physAddr) {
         return (int) physAddr & (chunkSizeBytes - 1);
     }
-
-    // ---- refusing
 
     private static void requireAligned(long physAddr) {
         if (!Addresses.isAligned(physAddr, Long.BYTES)) {

@@ -25,13 +25,13 @@ final class ScalarSlowPath {
             return gatherAcrossChunks(physAddr, Long.BYTES);
         }
         ByteBuffer chunk = found(physAddr);
-        return chunk == null ? 0 : (long) PhysicalMemory.LONG.get(chunk, offsetOf(physAddr));
+        return chunk == null ? 0 : (long) Words.LONG.get(chunk, offsetOf(physAddr));
     }
 
     long getLongAcquire(long physAddr) {
         ram.require(physAddr, Long.BYTES);
         ByteBuffer chunk = found(physAddr);
-        return chunk == null ? 0 : (long) PhysicalMemory.LONG.getAcquire(chunk, offsetOf(physAddr));
+        return chunk == null ? 0 : (long) Words.LONG.getAcquire(chunk, offsetOf(physAddr));
     }
 
     int getInt(long physAddr) {
@@ -40,7 +40,7 @@ final class ScalarSlowPath {
             return (int) gatherAcrossChunks(physAddr, Integer.BYTES);
         }
         ByteBuffer chunk = found(physAddr);
-        return chunk == null ? 0 : (int) PhysicalMemory.INT.get(chunk, offsetOf(physAddr));
+        return chunk == null ? 0 : (int) Words.INT.get(chunk, offsetOf(physAddr));
     }
 
     short getShort(long physAddr) {
@@ -49,7 +49,7 @@ final class ScalarSlowPath {
             return (short) gatherAcrossChunks(physAddr, Short.BYTES);
         }
         ByteBuffer chunk = found(physAddr);
-        return chunk == null ? 0 : (short) PhysicalMemory.SHORT.get(chunk, offsetOf(physAddr));
+        return chunk == null ? 0 : (short) Words.SHORT.get(chunk, offsetOf(physAddr));
     }
 
     byte getByte(long physAddr) {
@@ -62,7 +62,7 @@ final class ScalarSlowPath {
         if (crosses(physAddr, Long.BYTES)) {
             scatterAcrossChunks(physAddr, value, Long.BYTES);
         } else {
-            PhysicalMemory.LONG.set(touched(physAddr), offsetOf(physAddr), value);
+            Words.LONG.set(touched(physAddr), offsetOf(physAddr), value);
         }
     }
 
@@ -71,7 +71,7 @@ final class ScalarSlowPath {
         if (crosses(physAddr, Integer.BYTES)) {
             scatterAcrossChunks(physAddr, value, Integer.BYTES);
         } else {
-            PhysicalMemory.INT.set(touched(physAddr), offsetOf(physAddr), value);
+            Words.INT.set(touched(physAddr), offsetOf(physAddr), value);
         }
     }
 
@@ -80,7 +80,7 @@ final class ScalarSlowPath {
         if (crosses(physAddr, Short.BYTES)) {
             scatterAcrossChunks(physAddr, value, Short.BYTES);
         } else {
-            PhysicalMemory.SHORT.set(touched(physAddr), offsetOf(physAddr), value);
+            Words.SHORT.set(touched(physAddr), offsetOf(physAddr), value);
         }
     }
 

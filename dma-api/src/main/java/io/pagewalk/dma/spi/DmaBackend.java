@@ -28,6 +28,15 @@ public interface DmaBackend extends AutoCloseable {
      */
     void report(MetricSink sink);
 
+    /**
+     * Whether a device access to an unmapped address is blocked from the moment on at which unmap returns.
+     *
+     * @return true when that is promised; a stale access that gets through is then a broken invariant
+     */
+    default boolean blocksAfterUnmap() {
+        return false;
+    }
+
     /** Does what was put off: flushes, returns of cached addresses. Afterwards only live mappings hold anything. */
     default void quiesce() {}
 

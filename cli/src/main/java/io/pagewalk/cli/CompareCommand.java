@@ -1,0 +1,165 @@
+package io.pagewalk.cli;
+
+import io.pagewalk.dma.spi.DmaBackends;
+import io.pagewalk.trace.BadLine;
+import io.pagewalk.trace.BundledTrace;
+import io.pagewalk.trace.TraceReader;
+import io.pagewalk.trace.replay.AddressCollisionException;
+import io.pagewalk.trace.replay.MachineSpec;
+import io.pagewalk.trace.replay.MachineSpecException;
+import io.pagewalk.trace.replay.ReplayEngine;
+import io.pagewalk.trace.replay.ReplayOptions;
+import io.pagewalk.trace.replay.ReplayResult;
+import io.pagewalk.trace.replay.Touch;
+import java.io.IOException;
+import java.io.PrintWriter;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.concurrent.Callable;
+import org.jspecify.annotations.Nullable;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.ParameterException;
+import picocli.CommandLine.Parameters;
+import picocli.CommandLine.Spec;
+
+/** {@code pagewalk compare}: one recorded workload through every backend, side by side. */
+@Command(
+        name = "compare",
+        mixinStandardHelpOptions = true,
+        versionProvider = Version.class,
+        header = "Replay a recorded workload on every backend and show what it does and costs on each.",
+        description = {
+            "",
+            "Each DMA call of the trace is made on one emulated machine per backend, with the trace's physical addresses, CPUs and times. While "
+                    + "a buffer is mapped, data moves through the device's bus and is compared with what the CPU wrote or will read.",
+            "",
+            "A mapping that fails is a result, not an error: the exit status is 0 unless data did not match or an invariant broke.",
+            ""
+        },
+        optionListHeading = "Options:%n",
+        parameterListHeading = "%n",
+        footerHeading = "%nRows of the table:%n",
+        exitCodeListHeading = "%nExit status:%n",
+        exitCodeList = {
+            " 0:no mismatch on any backend",
+            " 1:data did not match, or an invariant broke",
+            " 2:wrong usage",
+            "66:the trace or the machine file cannot be read"
+        })
+final class CompareCommand implements Callable<Integer> {
+    /** Events of a quick look. */
+    private static final long QUICK_EVENTS = 4000;
+
+    @Spec
+    @SuppressWarnings("NullAway.Init") // picocli sets it before anything runs
+    private CommandSpec spec;
+
+    @Parameters(
+            paramLabel = "TRACE",
+            arity = "0..1",
+            description =
+                    "Kernel trace text with dma:* events (tracefs, trace-cmd report, perf script), plain or gzip; - for standard "
+                            + "input. Without it: a trace of NVMe and network I/O on Linux 6.12 that comes with the command.")
+    private @Nullable String trace;
+
+    @Option(
+            names = "--backends",
+            paramLabel = "NAME",
+            split = ",",
+            description = "Only these backends, in this order; all by default, those in PAGEWALK_CLASSPATH included.")
+    private List<String> backends = List.of();
+
+    @Option(names = "--per-device", description = "Add a table for each device.")
+    private boolean perDevice;
+
+    @Option(
+            names = "--touch",
+            paramLabel = "HOW",
+            description =
+                    "edges: move and compare the first and last 64 bytes of each segment (default). full: every byte.")
+    private Touch touch = Touch.EDGES;
+
+    @Option(
+            names = "--machine",
+            paramLabel = "FILE",
+            description =
+                    "JSON that tells what a trace does not: memory holes, CPUs, pool size, devices with masks and constraints. "
+                            + "docs/user-guide.md describes it.")
+    private @Nullable Path machine;
+
+    @Option(names = "--json", paramLabel = "FILE", description = "Write every number to a JSON file as well.")
+    private @Nullable Path json;
+
+    @Option(names = "--quick", description = "Replay only the first " + QUICK_EVENTS + " events.")
+    private boolean quick;
+
+    @Option(names = "--pedantic", description = "Stop at the first line that cannot be parsed, instead of skipping it.")
+    private boolean pedantic;
+
+    /** For picocli. */
+    CompareCommand() {}
+
+    @Override
+    public Integer call() throws IOException, UnusableInputException {
+        requireKnownBackends();
+        ReplayOptions options =
+                ReplayOptions.DEFAULT.withBackends(backends).withTouch(touch).withMachine(machineSpec());
+        ReplayResult result = replay(quick ? options.withMaxEvents(QUICK_EVENTS) : options);
+        PrintWriter out = spec.commandLine().getOut();
+        new CompareReport(result).print(out, perDevice);
+        if (json != null) {
+            CompareJson.write(result, json);
+        }
+        return result.ok() ? ExitStatus.OK : ExitStatus.MISMATCH;
+    }
+
+    private void requireKnownBackends() {
+        for (String name : backends) {
+            try {
+                DmaBackends.byName(name);
+            } catch (IllegalArgumentException unknown) {
+                throw new ParameterException(spec.commandLine(), "--backends: " + unknown.getMessage(), unknown);
+            }
+        }
+    }
+
+    private MachineSpec machineSpec() throws UnusableInputException {
+        if (machine == null) {
+            return MachineSpec.DEFAULT;
+        }
+        try {
+            return MachineSpec.read(machine);
+        } catch (MachineSpecException bad) {
+            throw new UnusableInputException(bad.getMessage(), bad);
+        }
+    }
+
+    private ReplayResult replay(ReplayOptions options) throws IOException, UnusableInputException {
+        PrintWriter err = spec.commandLine().getErr();
+        try (ProgressLine progress = ProgressLine.on(err);
+                TraceReader reader = open(progress)) {
+            return new ReplayEngine(options.withProgress(progress)).replay(reader);
+        } catch (AddressCollisionException collision) {
+            throw new UnusableInputException(name() + ": " + collision.getMessage(), collision);
+        }
+    }
+
+    private String name() {
+        return trace == null ? BundledTrace.NAME : trace;
+    }
+
+    private TraceReader open(ProgressLine progress) throws IOException {
+        TraceReader.Options options = TraceReader.Options.defaults()
+                .pedantic(pedantic)
+                .listener((file, lineNumber, text, reason) ->
+                        progress.say(new BadLine(file, lineNumber, text, reason).message()));
+        if (trace == null) {
+            return BundledTrace.open();
+        }
+        return trace.equals("-")
+                ? TraceReader.open(System.in, "standard input", options)
+                : TraceReader.open(Path.of(trace), options);
+    }
+}

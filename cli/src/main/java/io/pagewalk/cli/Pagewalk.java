@@ -1,0 +1,105 @@
+package io.pagewalk.cli;
+
+import io.pagewalk.dma.memory.DirectMemoryExhaustedException;
+import java.io.IOException;
+import java.io.PrintWriter;
+import picocli.CommandLine;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.ParameterException;
+import picocli.CommandLine.ParseResult;
+import picocli.CommandLine.ScopeType;
+import picocli.CommandLine.Spec;
+
+/**
+ * The entry point: parses the command line, runs a subcommand, and turns what goes wrong into one line and a status.
+ */
+@Command(
+        name = "pagewalk",
+        mixinStandardHelpOptions = true,
+        versionProvider = Version.class,
+        header = "The Linux kernel's DMA-mapping subsystem as a command: no root, no VM, no hardware.",
+        description = {"", "Run a subcommand with --help to learn what it does and what its output means."},
+        subcommands = {CompareCommand.class, CommandLine.HelpCommand.class},
+        synopsisSubcommandLabel = "COMMAND",
+        exitCodeListHeading = "%nExit status:%n",
+        exitCodeList = {
+            " 0:all is well (a mapping that failed is a result, not an error)",
+            " 1:data did not match, or an invariant broke",
+            " 2:wrong usage",
+            "66:the input cannot be read",
+            "70:a fault of ours; --debug shows where"
+        })
+public final class Pagewalk implements Runnable {
+    @Spec
+    @SuppressWarnings("NullAway.Init") // picocli sets it before anything runs
+    private CommandSpec spec;
+
+    @Option(
+            names = "--debug",
+            scope = ScopeType.INHERIT,
+            description = "Show the stack of an error instead of one line.")
+    private boolean debug;
+
+    /** For picocli. */
+    Pagewalk() {}
+
+    /**
+     * Runs the command and exits.
+     *
+     * @param args the arguments
+     */
+    public static void main(String[] args) {
+        System.exit(run(new PrintWriter(System.out, true), new PrintWriter(System.err, true), args));
+    }
+
+    /**
+     * Runs the command.
+     *
+     * @param out takes results
+     * @param err takes errors and progress
+     * @param args the arguments
+     * @return the exit status
+     */
+    static int run(PrintWriter out, PrintWriter err, String... args) {
+        CommandLine command = new CommandLine(new Pagewalk());
+        command.getSubcommands().get("compare").getCommandSpec().usageMessage().footer(CompareReport.rowsOfTheTable());
+        int status = command.setOut(out)
+                .setErr(err)
+                .setCaseInsensitiveEnumValuesAllowed(true)
+                .setExecutionExceptionHandler(Pagewalk::report)
+                .execute(args);
+        out.flush();
+        err.flush();
+        return status;
+    }
+
+    /** Without a subcommand there is nothing to do: show what there is. */
+    @Override
+    public void run() {
+        throw new ParameterException(spec.commandLine(), "a command is missing");
+    }
+
+    private static int report(Exception error, CommandLine command, ParseResult parsed) {
+        Pagewalk top = (Pagewalk) command.getCommandSpec().root().userObject();
+        if (top.debug) {
+            error.printStackTrace(command.getErr());
+        } else {
+            command.getErr().println("pagewalk: " + oneLine(error));
+        }
+        return isInput(error) ? ExitStatus.NO_INPUT : ExitStatus.SOFTWARE;
+    }
+
+    private static boolean isInput(Exception error) {
+        return error instanceof IOException || error instanceof UnusableInputException;
+    }
+
+    private static String oneLine(Exception error) {
+        boolean explained = isInput(error) || error instanceof DirectMemoryExhaustedException;
+        String text = String.valueOf(error.getMessage()).replaceAll("\\s*\\R\\s*", " ");
+        return explained
+                ? text
+                : "internal error: " + error.getClass().getSimpleName() + ": " + text + " (--debug shows where)";
+    }
+}

@@ -1,0 +1,5 @@
+/** The {@code pagewalk} command. */
+@NullMarked
+package io.pagewalk.cli;
+
+import org.jspecify.annotations.NullMarked;

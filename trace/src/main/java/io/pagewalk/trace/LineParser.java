@@ -1,0 +1,173 @@
+package io.pagewalk.trace;
+
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Decides what a line is and has it read: an event of ours, one of others (counted), a mark of loss, or one of the
+ * lines that the tools put around events.
+ */
+final class LineParser {
+    private static final String ENTRIES = "# entries-in-buffer/entries-written: ";
+    private static final String FAILED = "[FAILED TO PARSE] ";
+    private static final String FUNCTION_EVENTS = "(function)";
+    private static final int MIN_FRAME_DIGITS = 8;
+
+    private final LineCursor line = new LineCursor();
+    private final LinePrefix prefix = new LinePrefix();
+    private final Tally tally;
+
+    LineParser(Tally tally) {
+        this.tally = tally;
+    }
+
+    /** Reads the line {@code buffer[start, end)}; null when it holds no event to hand out. */
+    @Nullable TraceEvent parse(byte[] buffer, int start, int end, long lineNumber) throws LineFormatException {
+        line.reset(buffer, start, end);
+        if (line.peek() == '#') {
+            return comment(lineNumber);
+        }
+        if (line.accept("CPU:")) {
+            return lossMark(lineNumber);
+        }
+        if (prefix.read(line)) {
+            return event(lineNumber);
+        }
+        if (!isFurniture()) {
+            throw new LineFormatException("no task, CPU and time as tracefs, trace-cmd or perf print them");
+        }
+        return null;
+    }
+
+    /** Only the size of the ring buffer matters: events that it lost by wrapping have no other trace. */
+    private @Nullable TraceEvent comment(long lineNumber) throws LineFormatException {
+        if (!line.accept(ENTRIES)) {
+            return null;
+        }
+        long inBuffer = line.decimal();
+        line.expect("/");
+        long written = line.decimal();
+        if (Long.compareUnsigned(inBuffer, written) >= 0) {
+            return null;
+        }
+        tally.overwritten(written - inBuffer);
+        int cpu = TraceHeader.NO_CPU;
+        return new TraceEvent.LostEvents(TraceHeader.ofCpu(lineNumber, cpu), cpu, written - inBuffer);
+    }
+
+    /** {@code CPU:1 [LOST 105 EVENTS]}, {@code CPU:1 [LOST EVENTS]} or {@code CPU:1 [156 EVENTS DROPPED]}. */
+    private TraceEvent lossMark(long lineNumber) throws LineFormatException {
+        int cpu = line.smallDecimal();
+        line.expect(" [");
+        boolean kernel = line.accept("LOST ");
+        long count = TraceEvent.LostEvents.UNKNOWN_COUNT;
+        if (LineCursor.digit(line.peek()) >= 0) {
+            count = line.decimal();
+            line.expect(" ");
+        }
+        line.expect(kernel ? "EVENTS]" : "EVENTS DROPPED]");
+        line.finish();
+        return lost(TraceHeader.ofCpu(lineNumber, cpu), count);
+    }
+
+    private TraceEvent lost(TraceHeader header, long count) {
+        tally.gap(count);
+        return new TraceEvent.LostEvents(header, header.cpu(), count);
+    }
+
+    private @Nullable TraceEvent event(long lineNumber) throws LineFormatException {
+        line.skipBlanks();
+        int nameStart = line.position();
+        String word = line.word();
+        int nameEnd = line.position() - 1;
+        if (line.byteAt(nameEnd) != ':') {
+            return unnamed(word, lineNumber);
+        }
+        String name = line.text(nameStart, nameEnd);
+        EventKind kind = EventKind.of(name);
+        if (kind == null) {
+            return other(name);
+        }
+        return body(kind, name, lineNumber);
+    }
+
+    private @Nullable TraceEvent body(EventKind kind, String name, long lineNumber) throws LineFormatException {
+        skipToText(kind);
+        boolean failed = line.accept(FAILED);
+        boolean named = failed || kind.isNamed(line);
+        TraceEvent event = read(kind, named, name, lineNumber);
+        if (event == null) {
+            return other(name);
+        }
+        tally.format(named && !failed ? rawOf(prefix.format()) : prefix.format());
+        tally.event(kind, event);
+        return event;
+    }
+
+    /** A mark of tracefs may begin with blanks of its own. */
+    private void skipToText(EventKind kind) {
+        if (kind == EventKind.MARK) {
+            line.accept(" ");
+        } else {
+            line.skipBlanks();
+        }
+    }
+
+    private @Nullable TraceEvent read(EventKind kind, boolean named, String name, long lineNumber)
+            throws LineFormatException {
+        try {
+            return kind.parser(named).parse(prefix.header(lineNumber), line);
+        } catch (LineFormatException bad) {
+            throw new LineFormatException(name + ": " + bad.reason());
+        }
+    }
+
+    private static TraceFormat rawOf(TraceFormat format) {
+        return format == TraceFormat.TRACE_CMD_REPORT ? TraceFormat.TRACE_CMD_RAW : format;
+    }
+
+    private @Nullable TraceEvent other(String name) {
+        tally.format(prefix.format());
+        tally.other(name);
+        return null;
+    }
+
+    /** What perf and the function tracer put where others have an event and a colon. */
+    private @Nullable TraceEvent unnamed(String word, long lineNumber) throws LineFormatException {
+        if (word.equals("PERF_RECORD_LOST") || word.equals("PERF_RECORD_LOST_SAMPLES")) {
+            line.expect(" lost ");
+            long count = line.decimal();
+            line.finish();
+            tally.format(prefix.format());
+            return lost(prefix.header(lineNumber), count);
+        }
+        if (word.startsWith("PERF_RECORD_")) {
+            return other(word);
+        }
+        if (word.equals("<stack") || line.startsWith(" <-")) {
+            return other(FUNCTION_EVENTS);
+        }
+        throw new LineFormatException("no event name after the time");
+    }
+
+    /** Blank lines, {@code cpus=2}, {@code CPU 1 is empty} and the frames of stack traces. */
+    private boolean isFurniture() {
+        line.moveTo(line.start());
+        if (line.startsWith("cpus=") || line.startsWith("CPU ")) {
+            return true;
+        }
+        boolean indented = line.peek() == ' ' || line.peek() == '\t';
+        while (line.peek() == ' ' || line.peek() == '\t') {
+            line.moveTo(line.position() + 1);
+        }
+        return line.atEnd() || (indented && (line.startsWith("=> ") || isFrame()));
+    }
+
+    private boolean isFrame() {
+        int at = line.position();
+        int digits = 0;
+        while (Character.digit(line.byteAt(at + digits), 16) >= 0) {
+            digits++;
+        }
+        return digits >= MIN_FRAME_DIGITS && line.byteAt(at + digits) == ' ';
+    }
+}

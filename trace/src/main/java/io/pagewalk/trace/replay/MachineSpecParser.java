@@ -1,0 +1,203 @@
+package io.pagewalk.trace.replay;
+
+import com.fasterxml.jackson.core.JsonProcessingException;
+import com.fasterxml.jackson.core.StreamReadFeature;
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.json.JsonMapper;
+import io.pagewalk.dma.memory.Addresses;
+import io.pagewalk.dma.memory.PhysRange;
+import java.util.ArrayList;
+import java.util.Iterator;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+
+/** Reads the JSON of a {@link MachineSpec} field by field, so that every complaint names one. */
+final class MachineSpecParser {
+    private static final List<String> TOP = List.of("holes", "ramTop", "cpus", "swiotlb", "iommu", "devices");
+    private static final List<String> SWIOTLB = List.of("slots", "areas");
+    private static final List<String> IOMMU = List.of("widthBits", "reserved");
+    private static final List<String> DEVICE =
+            List.of("maskBits", "minAlignMask", "maxSegmentBytes", "segmentBoundaryMask", "coherent", "addressBits");
+    private static final long U32 = 0xffff_ffffL;
+
+    /* A quarter of a million slots more than swiotlb's largest pool makes sense of nothing: 1 GiB of 2 KiB slots. */
+    private static final int MOST_SLOTS = 1 << 19;
+    private static final int MOST_CPUS = 8192;
+
+    private final String file;
+
+    MachineSpecParser(String file) {
+        this.file = file;
+    }
+
+    MachineSpec parse(String json) throws MachineSpecException {
+        JsonNode root = tree(json);
+        requireObject(root, "", TOP);
+        MachineSpec byDefault = MachineSpec.DEFAULT;
+        JsonNode swiotlb = section(root, "swiotlb", SWIOTLB);
+        JsonNode iommu = section(root, "iommu", IOMMU);
+        JsonNode cpus = present(root, "cpus");
+        return new MachineSpec(
+                root.has("holes") ? ranges(root.get("holes"), "holes") : byDefault.holes(),
+                root.has("ramTop") ? number(root.get("ramTop"), "ramTop") : byDefault.ramTop(),
+                cpus == null ? null : small(cpus, "cpus", 1, MOST_CPUS),
+                smallOr(swiotlb, "swiotlb", "slots", byDefault.swiotlbSlots(), 1, MOST_SLOTS),
+                smallOr(swiotlb, "swiotlb", "areas", byDefault.swiotlbAreas(), 0, MOST_CPUS),
+                smallOr(iommu, "iommu", "widthBits", byDefault.iommuWidthBits(), 30, 57),
+                iommu != null && iommu.has("reserved")
+                        ? ranges(iommu.get("reserved"), "iommu.reserved")
+                        : byDefault.iommuReserved(),
+                devices(root.get("devices")));
+    }
+
+    private JsonNode tree(String json) throws MachineSpecException {
+        try {
+            return JsonMapper.builder()
+                    .enable(StreamReadFeature.STRICT_DUPLICATE_DETECTION)
+                    .build()
+                    .readTree(json);
+        } catch (JsonProcessingException wrong) {
+            String where = wrong.getLocation() == null
+                    ? ""
+                    : " at line " + wrong.getLocation().getLineNr() + ", column "
+                            + wrong.getLocation().getColumnNr();
+            throw problem("", "not JSON" + where + ": " + wrong.getOriginalMessage());
+        }
+    }
+
+    private Map<String, DeviceSpec> devices(@Nullable JsonNode node) throws MachineSpecException {
+        Map<String, DeviceSpec> devices = new LinkedHashMap<>();
+        if (node == null) {
+            return devices;
+        }
+        if (!node.isObject()) {
+            throw problem("devices", "must be an object of devices by name, not " + node);
+        }
+        for (Iterator<String> names = node.fieldNames(); names.hasNext(); ) {
+            String name = names.next();
+            devices.put(name, device(node.get(name), "devices." + name));
+        }
+        return devices;
+    }
+
+    private DeviceSpec device(JsonNode node, String path) throws MachineSpecException {
+        requireObject(node, path, DEVICE);
+        JsonNode coherent = present(node, "coherent");
+        if (coherent != null && !coherent.isBoolean()) {
+            throw problem(path + ".coherent", "must be true or false, not " + coherent);
+        }
+        return new DeviceSpec(
+                bits(node, path, "maskBits"),
+                word(node, path, "minAlignMask"),
+                word(node, path, "maxSegmentBytes"),
+                boundary(node, path),
+                coherent == null ? null : coherent.booleanValue(),
+                bits(node, path, "addressBits"));
+    }
+
+    private @Nullable Integer bits(JsonNode parent, String path, String field) throws MachineSpecException {
+        JsonNode node = present(parent, field);
+        return node == null ? null : small(node, path + "." + field, 1, 64);
+    }
+
+    private @Nullable Integer word(JsonNode parent, String path, String field) throws MachineSpecException {
+        JsonNode node = present(parent, field);
+        if (node == null) {
+            return null;
+        }
+        long value = number(node, path + "." + field);
+        if ((value & ~U32) != 0) {
+            throw problem(path + "." + field, Addresses.hex(value) + " does not fit in 32 bits");
+        }
+        return (int) value;
+    }
+
+    private @Nullable Long boundary(JsonNode parent, String path) throws MachineSpecException {
+        JsonNode node = present(parent, "segmentBoundaryMask");
+        if (node == null) {
+            return null;
+        }
+        long mask = number(node, path + ".segmentBoundaryMask");
+        if ((mask & (mask + 1)) != 0) {
+            throw problem(path + ".segmentBoundaryMask", Addresses.hex(mask) + " is not a power of two minus one");
+        }
+        return mask;
+    }
+
+    private int smallOr(@Nullable JsonNode parent, String path, String field, int otherwise, int least, int most)
+            throws MachineSpecException {
+        JsonNode node = parent == null ? null : present(parent, field);
+        return node == null ? otherwise : small(node, path + "." + field, least, most);
+    }
+
+    private int small(JsonNode node, String path, int least, int most) throws MachineSpecException {
+        long value = number(node, path);
+        if (value < least || value > most) {
+            throw problem(path, Long.toUnsignedString(value) + " is not between " + least + " and " + most);
+        }
+        return (int) value;
+    }
+
+    private List<PhysRange> ranges(JsonNode node, String path) throws MachineSpecException {
+        if (!node.isArray()) {
+            throw problem(path, "must be a list of [first, last], not " + node);
+        }
+        List<PhysRange> ranges = new ArrayList<>();
+        for (int i = 0; i < node.size(); i++) {
+            ranges.add(range(node.get(i), path + "[" + i + "]"));
+        }
+        return ranges;
+    }
+
+    private PhysRange range(JsonNode node, String path) throws MachineSpecException {
+        if (!node.isArray() || node.size() != 2) {
+            throw problem(path, "must be [first, last], not " + node);
+        }
+        long first = number(node.get(0), path);
+        long last = number(node.get(1), path);
+        if (Addresses.lessThan(last, first)) {
+            throw problem(path, "ends at " + Addresses.hex(last) + ", before its start " + Addresses.hex(first));
+        }
+        return new PhysRange(first, last);
+    }
+
+    private long number(JsonNode node, String path) throws MachineSpecException {
+        try {
+            String text = node.isTextual() || node.isIntegralNumber() ? node.asText() : "";
+            boolean hex = text.startsWith("0x") || text.startsWith("0X");
+            return hex ? Long.parseUnsignedLong(text.substring(2), 16) : Long.parseUnsignedLong(text);
+        } catch (NumberFormatException wrong) {
+            throw problem(path, "must be a number like 4096 or \"0x1000\", not " + node);
+        }
+    }
+
+    private @Nullable JsonNode section(JsonNode root, String name, List<String> known) throws MachineSpecException {
+        JsonNode node = present(root, name);
+        if (node != null) {
+            requireObject(node, name, known);
+        }
+        return node;
+    }
+
+    private static @Nullable JsonNode present(JsonNode parent, String field) {
+        return parent.get(field);
+    }
+
+    private void requireObject(JsonNode node, String path, List<String> known) throws MachineSpecException {
+        if (!node.isObject()) {
+            throw problem(path, "must be an object with " + known + ", not " + (node.isMissingNode() ? "empty" : node));
+        }
+        for (Iterator<String> names = node.fieldNames(); names.hasNext(); ) {
+            String name = names.next();
+            if (!known.contains(name)) {
+                throw problem(path.isEmpty() ? name : path + "." + name, "unknown field; known are " + known);
+            }
+        }
+    }
+
+    private MachineSpecException problem(String field, String text) {
+        return new MachineSpecException(file, field, text);
+    }
+}

@@ -1,0 +1,96 @@
+package io.pagewalk.trace.replay;
+
+import io.pagewalk.trace.TraceEvent;
+import io.pagewalk.trace.TraceReader;
+import io.pagewalk.trace.replay.ReplayResult.Content;
+import io.pagewalk.trace.workload.AnomalyCounts;
+import io.pagewalk.trace.workload.WorkloadAssembler;
+import java.io.IOException;
+import java.util.List;
+
+/**
+ * Replays a trace through every chosen backend, in lockstep over one pass: each call of the trace is made on one
+ * machine per backend, with the trace's physical addresses, CPUs and times, and while a buffer is mapped, data moves
+ * through the device's bus and is compared.
+ *
+ * <p>Memory is bounded by what is live, whatever the length of the trace. Immutable; each replay is for one thread.
+ */
+public final class ReplayEngine {
+    private static final int PROGRESS_EVENTS = 4096;
+
+    private final ReplayOptions options;
+
+    /**
+     * Makes an engine.
+     *
+     * @param options how to replay
+     */
+    public ReplayEngine(ReplayOptions options) {
+        this.options = options;
+    }
+
+    /**
+     * Replays what is left of a trace. The reader stays open.
+     *
+     * @param reader the trace
+     * @return what came out
+     * @throws IOException when the trace cannot be read on
+     * @throws AddressCollisionException when the trace maps memory that the machine lacks or has for itself
+     * @throws IllegalArgumentException when there is no backend of a chosen name; the message lists those there are
+     */
+    public ReplayResult replay(TraceReader reader) throws IOException {
+        MachineSpec spec = options.machine();
+        int cpus = spec.cpus() == null ? MachineSpec.DEFAULT_CPUS : spec.cpus();
+        MachineLayout layout = MachineLayout.of(spec);
+        List<BackendRun> runs = Machines.create(options, layout, cpus);
+        try {
+            return replay(reader, runs, layout, cpus);
+        } finally {
+            runs.forEach(BackendRun::close);
+        }
+    }
+
+    private ReplayResult replay(TraceReader reader, List<BackendRun> runs, MachineLayout layout, int cpus)
+            throws IOException {
+        DeviceBook devices = new DeviceBook(options.machine(), runs);
+        AnomalyCounts anomalies = new AnomalyCounts();
+        Replay replay = new Replay(runs, layout, devices, anomalies, cpus);
+        WorkloadAssembler assembler = new WorkloadAssembler(replay::accept, anomalies);
+        readAll(reader, assembler);
+        replay.finish();
+        return new ReplayResult(
+                reader.name(),
+                reader.summary(),
+                contentOf(assembler),
+                options.touch(),
+                cpus,
+                options.timing() ? CallTimer.costNanos() : 0,
+                anomalies.snapshot(),
+                devices.infos(),
+                runs.stream().map(run -> run.result(devices.names())).toList());
+    }
+
+    private void readAll(TraceReader reader, WorkloadAssembler assembler) throws IOException {
+        long events = 0;
+        while (events < options.maxEvents()) {
+            TraceEvent event = reader.next();
+            if (event == null) {
+                break;
+            }
+            assembler.accept(event);
+            events++;
+            if (events % PROGRESS_EVENTS == 0) {
+                options.progress().progress(events, reader.bytesRead(), reader.totalBytes());
+            }
+        }
+        assembler.finish();
+        options.progress().progress(events, reader.bytesRead(), reader.totalBytes());
+    }
+
+    private static Content contentOf(WorkloadAssembler assembler) {
+        if (assembler.dmaEvents() > 0) {
+            return Content.REPLAYED;
+        }
+        return assembler.iommuEvents() > 0 ? Content.IOMMU_EVENTS_ONLY : Content.NO_DMA_EVENTS;
+    }
+}
