@@ -4,8 +4,8 @@ import io.pagewalk.backends.iommu.unit.ContextLayout;
 import io.pagewalk.dma.memory.PhysicalMemory;
 
 /**
- * The root table and the context tables of a unit as the driver writes them. Implements iommu:CTX-1 and the entry part of
- * iommu:CTX-3 and CTX-6.
+ * The root table and the context tables of a unit as the driver writes them. Implements iommu:CTX-1 and the entry part
+ * of iommu:CTX-3 and CTX-6.
  *
  * <p>Context tables appear when a bus is first used and stay. For one thread at a time; hardware may read meanwhile.
  */

@@ -22,8 +22,8 @@ public interface IommuDriver extends AutoCloseable {
     PageTable newTable();
 
     /**
-     * Puts a device behind a domain (iommu:VTD-4, VTD-8, CTX-3): narrows the tables to what the unit can do, takes a domain
-     * id, programs the context entry.
+     * Puts a device behind a domain (iommu:VTD-4, VTD-8, CTX-3): narrows the tables to what the unit can do, takes a
+     * domain id, programs the context entry.
      *
      * @param device the device
      * @param table the domain's tables

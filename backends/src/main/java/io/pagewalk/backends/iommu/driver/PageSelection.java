@@ -3,8 +3,8 @@ package io.pagewalk.backends.iommu.driver;
 import io.pagewalk.dma.memory.Addresses;
 
 /**
- * Rounds a range to what one page-selective invalidation can name: 2^order naturally aligned pages. Implements iommu:INV-9.
- * Ranges may wrap, as that of an empty gather does (iommu:INV-11).
+ * Rounds a range to what one page-selective invalidation can name: 2^order naturally aligned pages. Implements
+ * iommu:INV-9. Ranges may wrap, as that of an empty gather does (iommu:INV-11).
  */
 public final class PageSelection {
     private static final int ORDER_OF_EVERYTHING = 52;

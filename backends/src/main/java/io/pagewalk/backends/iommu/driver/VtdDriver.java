@@ -27,13 +27,14 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The driver of one VT-d unit in legacy mode. It programs the unit through its registers and through tables and descriptors in
- * memory, and asks it for nothing else. Implements iommu:VTD-3 to VTD-5, VTD-8, iommu:CTX-3 to CTX-7, iommu:INV-9 to INV-12.
+ * The driver of one VT-d unit in legacy mode. It programs the unit through its registers and through tables and
+ * descriptors in memory, and asks it for nothing else. Implements iommu:VTD-3 to VTD-5, VTD-8, iommu:CTX-3 to CTX-7,
+ * iommu:INV-9 to INV-12.
  *
  * <p>Options: those of {@link VtdFeatures#of} and {@link TablePool}.
  *
- * <p>Thread-safe as {@link IommuDriver} says: making, attaching and closing are for one thread at a time, invalidations may
- * come from any.
+ * <p>Thread-safe as {@link IommuDriver} says: making, attaching and closing are for one thread at a time, invalidations
+ * may come from any.
  */
 public final class VtdDriver implements IommuDriver {
     /** Ids 0 and 1 have a meaning of their own (iommu:VTD-8). */

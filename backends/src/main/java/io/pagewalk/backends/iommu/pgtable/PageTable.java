@@ -1,7 +1,8 @@
 package io.pagewalk.backends.iommu.pgtable;
 
 /**
- * The page tables of one IOMMU domain: real bytes in the machine's memory, written by the driver side and walked by hardware.
+ * The page tables of one IOMMU domain: real bytes in the machine's memory, written by the driver side and walked by
+ * hardware.
  *
  * <p>Addresses are unsigned. Calls on disjoint ranges may run at once; calls on the same range may not.
  */
@@ -37,8 +38,8 @@ public interface PageTable {
      *
      * @param iova first device address
      * @param sizeBytes length
-     * @param freed takes the table pages that are no longer linked, parents first (iommu:VTD-25); the caller gives them back
-     *     once the hardware has forgotten them
+     * @param freed takes the table pages that are no longer linked, parents first (iommu:VTD-25); the caller gives them
+     *     back once the hardware has forgotten them
      * @return bytes unmapped, which may exceed the request; 0 beyond the width
      */
     long unmapPages(long iova, long sizeBytes, TablePageList freed);

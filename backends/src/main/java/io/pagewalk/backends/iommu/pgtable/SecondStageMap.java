@@ -102,7 +102,10 @@ final class SecondStageMap {
         }
     }
 
-    /** Empties the slots of large pages; each one that held something is invalidated to the end of the run (iommu:VTD-18). */
+    /**
+     * Empties the slots of large pages; each one that held something is invalidated to the end of the run
+     * (iommu:VTD-18).
+     */
     private void makeRoom(long firstSlot, long firstPfn, int count, int level) {
         long pages = VtdPteLayout.pagesAt(level);
         long lastPfn = firstPfn + count * pages - 1;

@@ -133,8 +133,8 @@ final class SecondStageTree {
     }
 
     /**
-     * Takes top levels away by following entry 0; an empty entry 0 leaves the root where it is, one level lower (iommu:VTD-4).
-     * What the other entries of such a root lead to maps nothing and is given back.
+     * Takes top levels away by following entry 0; an empty entry 0 leaves the root where it is, one level lower
+     * (iommu:VTD-4). What the other entries of such a root lead to maps nothing and is given back.
      */
     void narrow(int fewerLevels) {
         while (levels > fewerLevels) {

@@ -78,7 +78,8 @@ final class SecondStageUnmap {
             long entry = tables.entryAcquire(slot);
             if (VtdPteLayout.isPresent(entry)) {
                 boolean whole = firstPfn <= pfn && pfn + pages - 1 <= lastPfn;
-                clearEntry(slot, entry, level, whole, Math.max(firstPfn, pfn), Math.min(lastPfn, pfn + pages - 1), freed);
+                clearEntry(
+                        slot, entry, level, whole, Math.max(firstPfn, pfn), Math.min(lastPfn, pfn + pages - 1), freed);
             }
         }
     }

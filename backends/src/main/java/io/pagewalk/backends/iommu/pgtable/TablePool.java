@@ -10,12 +10,13 @@ import io.pagewalk.dma.spi.BackendOptions;
 import java.nio.ByteBuffer;
 
 /**
- * Where page-table pages come from: one contiguous region first, so that a walk reaches them through one buffer, and single
- * pages of the machine's allocator once the region is full. Pages come zeroed.
+ * Where page-table pages come from: one contiguous region first, so that a walk reaches them through one buffer, and
+ * single pages of the machine's allocator once the region is full. Pages come zeroed.
  *
- * <p>Options: {@code iommu.tablePoolBytes}, 8 MiB by default but at most an eighth of the RAM; {@code iommu.tablePoolBase}, a
- * fixed physical address of the region, in RAM and a multiple of the memory's chunk size: either free in the page allocator
- * or none of its business. The failure point {@code iommu.table-page} is passed at each allocation.
+ * <p>Options: {@code iommu.tablePoolBytes}, 8 MiB by default but at most an eighth of the RAM;
+ * {@code iommu.tablePoolBase}, a fixed physical address of the region, in RAM and a multiple of the memory's chunk
+ * size: either free in the page allocator or none of its business. The failure point {@code iommu.table-page} is passed
+ * at each allocation.
  *
  * <p>Thread-safe. The region stays taken until the machine is dropped.
  */
@@ -66,7 +67,9 @@ public final class TablePool {
         if (base != NO_BASE) {
             return fixed(machine, base, bytes);
         }
-        long found = bytes == 0 ? NO_PAGE : machine.pages().allocContiguous(bytes, machine.memory().chunkSizeBytes(), -1L);
+        long found = bytes == 0
+                ? NO_PAGE
+                : machine.pages().allocContiguous(bytes, machine.memory().chunkSizeBytes(), -1L);
         return found == NO_PAGE
                 ? new TablePool(machine, 0, 0, new TableMemory(machine.memory()))
                 : at(machine, found, bytes);
@@ -84,7 +87,8 @@ public final class TablePool {
         try {
             machine.pages().reserve(base, bytes);
         } catch (IllegalStateException notTheAllocators) {
-            // The region lies outside what the allocator manages; if not, its bytes were touched and the next step says so.
+            // The region lies outside what the allocator manages; if not, its bytes were touched and the next step says
+            // so.
         }
         return new TablePool(machine, base, bytes, window(machine.memory(), base, bytes));
     }

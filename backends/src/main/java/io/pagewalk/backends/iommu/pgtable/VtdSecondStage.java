@@ -7,16 +7,17 @@ import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
 
 /**
- * The second-stage tables of one VT-d domain. Implements iommu:VTD-4, VTD-14 and VTD-26, and iommu:VTD-15 to VTD-25 with its
- * helpers.
+ * The second-stage tables of one VT-d domain. Implements iommu:VTD-4, VTD-14 and VTD-26, and iommu:VTD-15 to VTD-25
+ * with its helpers.
  *
- * <p>Tables begin with 5 levels and 4 KiB pages; {@link #narrow} fits them to a unit. Until then no hardware walks them.
+ * <p>Tables begin with 5 levels and 4 KiB pages; {@link #narrow} fits them to a unit. Until then no hardware walks
+ * them.
  *
- * <p>Thread-safe on disjoint ranges, but for {@link #narrow}, {@link #onReplaced} and {@link #destroy}, beside which no other
- * call may run.
+ * <p>Thread-safe on disjoint ranges, but for {@link #narrow}, {@link #onReplaced} and {@link #destroy}, beside which no
+ * other call may run.
  *
- * <p>Differs from Linux: where Linux takes a large leaf for a table (iommu:VTD-19, VTD-23), the leaf and the memory behind it
- * stay as they are and the log gets a WARN of the site {@code vtd.superpage-walk}.
+ * <p>Differs from Linux: where Linux takes a large leaf for a table (iommu:VTD-19, VTD-23), the leaf and the memory
+ * behind it stay as they are and the log gets a WARN of the site {@code vtd.superpage-walk}.
  */
 public final class VtdSecondStage implements PageTable {
     /** Levels of tables that no unit has narrowed yet. */
@@ -41,7 +42,9 @@ public final class VtdSecondStage implements PageTable {
     private int width = INITIAL_WIDTH;
     private long pageSizes = VtdPteLayout.bytesAt(1);
 
-    /** The kernel's {@code max_addr}: a shortcut past the width test, and what decides whether a unit is wide enough. */
+    /**
+     * The kernel's {@code max_addr}: a shortcut past the width test, and what decides whether a unit is wide enough.
+     */
     @SuppressWarnings("UnusedVariable") // read and written through MAX_ADDR
     private long maxAddr;
 
@@ -61,8 +64,8 @@ public final class VtdSecondStage implements PageTable {
     // ---- fitting a unit
 
     /**
-     * Fits the tables to a unit (iommu:VTD-4): removes surplus levels, sets the width and offers large pages. Page sizes once
-     * offered stay.
+     * Fits the tables to a unit (iommu:VTD-4): removes surplus levels, sets the width and offers large pages. Page
+     * sizes once offered stay.
      *
      * @param levels levels that the unit walks, 3 to 5
      * @param newWidth address bits of the domain

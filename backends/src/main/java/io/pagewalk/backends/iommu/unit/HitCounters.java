@@ -1,8 +1,8 @@
 package io.pagewalk.backends.iommu.unit;
 
 /**
- * How often the IOTLB had an answer, and how often not. Counting costs one plain add in a stripe of the thread's own; when two
- * threads of one stripe use one port at once, a few may get lost.
+ * How often the IOTLB had an answer, and how often not. Counting costs one plain add in a stripe of the thread's own;
+ * when two threads of one stripe use one port at once, a few may get lost.
  */
 final class HitCounters {
     private static final int STRIPES = 16;

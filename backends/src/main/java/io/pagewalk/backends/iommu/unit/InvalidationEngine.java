@@ -7,8 +7,8 @@ import io.pagewalk.dma.spi.MetricSink;
 import java.util.concurrent.atomic.AtomicLongArray;
 
 /**
- * The part of a unit that forgets: it fetches descriptors from the invalidation queue and carries them out, one thread at a
- * time. Implements iommu:INV-3 to INV-7, iommu:INV-16 and the IQE part of iommu:INV-17.
+ * The part of a unit that forgets: it fetches descriptors from the invalidation queue and carries them out, one thread
+ * at a time. Implements iommu:INV-3 to INV-7, iommu:INV-16 and the IQE part of iommu:INV-17.
  *
  * <p>Callers hold the unit's lock.
  */

@@ -5,8 +5,8 @@ import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
 
 /**
- * The IOTLB: translations by domain, page and page size, until they are invalidated or displaced. Implements iommu:INV-1 and
- * iommu:INV-3.
+ * The IOTLB: translations by domain, page and page size, until they are invalidated or displaced. Implements
+ * iommu:INV-1 and iommu:INV-3.
  *
  * <p>What it says may differ from the tables: that is what invalidation is for. Thread-safe; allocates nothing.
  */

@@ -8,9 +8,9 @@ import io.pagewalk.dma.spi.BusPort;
 /**
  * The hardware's walk of second-stage tables. Implements iommu:VTD-9, iommu:FLT-5 and iommu:FLT-7.
  *
- * <p>A walk answers a translation, which packs the address of the page, whatever its size, with its level (bits 3:2) and the
- * permissions of the whole way (bit 0 read, bit 1 write), or a fault of {@link BusPort#fault}. Thread-safe; allocates
- * nothing.
+ * <p>A walk answers a translation, which packs the address of the page, whatever its size, with its level (bits 3:2)
+ * and the permissions of the whole way (bit 0 read, bit 1 write), or a fault of {@link BusPort#fault}. Thread-safe;
+ * allocates nothing.
  */
 final class SecondStageWalk {
     private static final long LOW_BITS = 0xfff;

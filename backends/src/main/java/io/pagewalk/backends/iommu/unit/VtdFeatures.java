@@ -5,7 +5,8 @@ import io.pagewalk.dma.spi.BackendOptions;
 /**
  * What a unit is built to do.
  *
- * @param widthBits widest device address, 31 to 57; it decides the levels of the tables: 3 up to 39 bits, 4 up to 48, 5 above
+ * @param widthBits widest device address, 31 to 57; it decides the levels of the tables: 3 up to 39 bits, 4 up to 48, 5
+ *     above
  * @param largeLevels sizes of large pages: 0, 1 for 2 MiB, 2 for 1 GiB as well
  * @param hostBits widest physical address that entries may hold, 32 to 52
  * @param iotlbEntries entries of the IOTLB, a power of two
@@ -41,8 +42,8 @@ public record VtdFeatures(
     }
 
     /**
-     * Takes what a backend's options say: {@code iommu.widthBits}, {@code iommu.superpages} (0 to 2 sizes), {@code
-     * iommu.hostBits}, {@code iommu.iotlbEntries}, {@code iommu.faultRecords}, {@code iommu.maxAddressMask}.
+     * Takes what a backend's options say: {@code iommu.widthBits}, {@code iommu.superpages} (0 to 2 sizes),
+     * {@code iommu.hostBits}, {@code iommu.iotlbEntries}, {@code iommu.faultRecords}, {@code iommu.maxAddressMask}.
      *
      * @param options the options
      * @return the features

@@ -8,8 +8,8 @@ import io.pagewalk.dma.spi.BusPort;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The unit as one requester sees it: its requests are looked up in the context cache and the IOTLB, and walked where those
- * miss. Implements iommu:FLT-5, iommu:FLT-6 and iommu:FLT-8.
+ * The unit as one requester sees it: its requests are looked up in the context cache and the IOTLB, and walked where
+ * those miss. Implements iommu:FLT-5, iommu:FLT-6 and iommu:FLT-8.
  *
  * <p>Thread-safe; allocates only when it fills the context cache.
  */

@@ -15,8 +15,8 @@ import java.util.function.Consumer;
  * A VT-d unit in legacy mode: registers, context cache, IOTLB, invalidation and fault records, between the devices and
  * memory. Implements iommu:VTD-2, iommu:INV-16 to INV-18 and iommu:FLT-1 to FLT-9.
  *
- * <p>It knows what software has written to memory and registers, and nothing else. An entry it has cached stays in use until
- * software has it invalidated. While translation is off, addresses pass unchanged.
+ * <p>It knows what software has written to memory and registers, and nothing else. An entry it has cached stays in use
+ * until software has it invalidated. While translation is off, addresses pass unchanged.
  *
  * <p>Thread-safe.
  *
@@ -203,7 +203,8 @@ public final class VtdUnit implements RegisterFile {
             case VtdRegisters.CCMD -> contextCommand(value);
             case VtdRegisters.IOTLB -> iotlbCommand(value);
             case FSTS_WORD -> clearStatus((int) (value >>> 32));
-            case VtdRegisters.RTADDR, VtdRegisters.IQA, VtdRegisters.IVA, VtdRegisters.FECTL, 0x40 -> set(offset, value);
+            case VtdRegisters.RTADDR, VtdRegisters.IQA, VtdRegisters.IVA, VtdRegisters.FECTL, 0x40 ->
+                set(offset, value);
             default -> writeFaultRecord(offset, value);
         }
     }
@@ -273,8 +274,7 @@ public final class VtdUnit implements RegisterFile {
         if ((value & VtdRegisters.IOTLB_IVT) != 0) {
             int granularity = (int) (value >>> 60) & 3;
             long address = read64(VtdRegisters.IVA);
-            invalidation.iotlbNow(
-                    granularity, (int) (value >>> 32) & 0xffff, address & ~0xfffL, (int) address & 0x3f);
+            invalidation.iotlbNow(granularity, (int) (value >>> 32) & 0xffff, address & ~0xfffL, (int) address & 0x3f);
             set(VtdRegisters.IOTLB, value & ~VtdRegisters.IOTLB_IVT | (long) granularity << 57);
         }
     }

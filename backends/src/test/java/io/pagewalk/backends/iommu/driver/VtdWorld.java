@@ -17,8 +17,8 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * A machine with a VT-d unit beside its backend: 16 GiB of RAM, of which the allocator hands out 32 MiB from 1 MiB on, and one
- * device behind one domain. The tests map by hand and ask the device's port.
+ * A machine with a VT-d unit beside its backend: 16 GiB of RAM, of which the allocator hands out 32 MiB from 1 MiB on,
+ * and one device behind one domain. The tests map by hand and ask the device's port.
  */
 public final class VtdWorld {
     /** Read and write. */
