@@ -1,0 +1,264 @@
+package io.pagewalk.backends.iommu.iova;
+
+import io.pagewalk.dma.memory.Addresses;
+import java.util.Arrays;
+
+/**
+ * Disjoint closed ranges of page frame numbers in ascending order, without an object for any of them: a range is an index
+ * into arrays. Index {@link #ANCHOR} is the permanent range [2^64-1, 2^64-1] (iommu:IOVA-1, IOVA-3).
+ *
+ * <p>Not thread-safe. Allocates only when it grows.
+ */
+final class RangeNodes {
+    /* A treap: a search tree by `lo`, a heap by a random priority, so that the expected depth is logarithmic and an insert or
+     * a removal rotates less than twice on average. The order is threaded through `prev` and `next` as well, since the
+     * allocator steps from neighbour to neighbour and inserts between two of them without a descent: of two neighbours, either
+     * the upper one has no left child or the lower one has no right child.
+     *
+     * The shape depends on the random priorities and never shows in a result (iommu:IOVA-16). Indices in int arrays instead
+     * of references spare the write barriers of the garbage collector.
+     *
+     * The slot of a removed range keeps its bounds until it is used again; `remembered` looks at them.
+     */
+
+    /** No range. */
+    static final int NIL = 0;
+    /** The permanent last range. */
+    static final int ANCHOR = 1;
+
+    private static final int FIRST_FREE = 2;
+    private static final int INITIAL_CAPACITY = 64;
+    private static final int STRIDE = 8;
+    private static final int LEFT = 0;
+    private static final int RIGHT = 1;
+    private static final int PARENT = 2;
+    private static final int PREV = 3;
+    private static final int NEXT = 4;
+    private static final int PRIORITY = 5;
+    private static final int LIVE = 6;
+
+    private long[] bounds = new long[2 * INITIAL_CAPACITY];
+    private int[] links = new int[STRIDE * INITIAL_CAPACITY];
+    private int root = ANCHOR;
+    private int first = ANCHOR;
+    private int freeHead = NIL;
+    private int used = FIRST_FREE;
+    private int random = 0x2545_f491;
+
+    RangeNodes() {
+        setLo(ANCHOR, -1L);
+        setHi(ANCHOR, -1L);
+        set(ANCHOR, LIVE, 1);
+    }
+
+    long lo(int node) {
+        return bounds[2 * node];
+    }
+
+    long hi(int node) {
+        return bounds[2 * node + 1];
+    }
+
+    void setLo(int node, long lo) {
+        bounds[2 * node] = lo;
+    }
+
+    private void setHi(int node, long hi) {
+        bounds[2 * node + 1] = hi;
+    }
+
+    int prev(int node) {
+        return links[STRIDE * node + PREV];
+    }
+
+    int next(int node) {
+        return links[STRIDE * node + NEXT];
+    }
+
+    int first() {
+        return first;
+    }
+
+    /** How many slots were ever used; those of removed ranges keep their bounds. */
+    int slots() {
+        return used;
+    }
+
+    boolean isLive(int node) {
+        return get(node, LIVE) != 0;
+    }
+
+    /** The lowest range whose last pfn is not below {@code pfn}; at worst the anchor. */
+    int lowestReaching(long pfn) {
+        int node = root;
+        int best = ANCHOR;
+        while (node != NIL) {
+            if (Addresses.lessThan(hi(node), pfn)) {
+                node = get(node, RIGHT);
+            } else {
+                best = node;
+                node = get(node, LEFT);
+            }
+        }
+        return best;
+    }
+
+    /** The range that contains {@code pfn}, or {@link #NIL}. */
+    int find(long pfn) {
+        int node = root;
+        while (node != NIL) {
+            if (Addresses.lessThan(pfn, lo(node))) {
+                node = get(node, LEFT);
+            } else if (Addresses.lessThan(hi(node), pfn)) {
+                node = get(node, RIGHT);
+            } else {
+                return node;
+            }
+        }
+        return NIL;
+    }
+
+    /** Inserts a range just below {@code above}, where it must fit. */
+    int insertBelow(int above, long lo, long hi) {
+        int node = takeSlot();
+        setLo(node, lo);
+        setHi(node, hi);
+        int below = prev(above);
+        linkBetween(below, node, above);
+        if (get(above, LEFT) == NIL) {
+            attach(above, LEFT, node);
+        } else {
+            attach(below, RIGHT, node);
+        }
+        siftUp(node);
+        return node;
+    }
+
+    private void linkBetween(int below, int node, int above) {
+        set(node, PREV, below);
+        set(node, NEXT, above);
+        set(above, PREV, node);
+        if (below == NIL) {
+            first = node;
+        } else {
+            set(below, NEXT, node);
+        }
+    }
+
+    private void attach(int parent, int side, int node) {
+        set(parent, side, node);
+        set(node, PARENT, parent);
+    }
+
+    private void siftUp(int node) {
+        int priority = get(node, PRIORITY);
+        int parent = get(node, PARENT);
+        while (parent != NIL && get(parent, PRIORITY) < priority) {
+            rotateUp(node, parent);
+            parent = get(node, PARENT);
+        }
+    }
+
+    /** Removes a range; not the anchor. */
+    void remove(int node) {
+        int below = prev(node);
+        int above = next(node);
+        set(above, PREV, below);
+        if (below == NIL) {
+            first = above;
+        } else {
+            set(below, NEXT, above);
+        }
+        siftDown(node);
+        int child = get(node, LEFT) == NIL ? get(node, RIGHT) : get(node, LEFT);
+        replaceChild(get(node, PARENT), node, child);
+        giveSlot(node);
+    }
+
+    private void siftDown(int node) {
+        int left = get(node, LEFT);
+        int right = get(node, RIGHT);
+        while (left != NIL && right != NIL) {
+            rotateUp(get(left, PRIORITY) > get(right, PRIORITY) ? left : right, node);
+            left = get(node, LEFT);
+            right = get(node, RIGHT);
+        }
+    }
+
+    private void rotateUp(int node, int parent) {
+        replaceChild(get(parent, PARENT), parent, node);
+        int side = get(parent, LEFT) == node ? LEFT : RIGHT;
+        int inner = get(node, LEFT + RIGHT - side);
+        set(parent, side, inner);
+        if (inner != NIL) {
+            set(inner, PARENT, parent);
+        }
+        attach(node, LEFT + RIGHT - side, parent);
+    }
+
+    private void replaceChild(int parent, int old, int node) {
+        if (parent == NIL) {
+            root = node;
+        } else {
+            set(parent, get(parent, LEFT) == old ? LEFT : RIGHT, node);
+        }
+        if (node != NIL) {
+            set(node, PARENT, parent);
+        }
+    }
+
+    private int takeSlot() {
+        int node = freeHead;
+        if (node == NIL) {
+            node = freshSlot();
+        } else {
+            freeHead = get(node, NEXT);
+        }
+        set(node, LEFT, NIL);
+        set(node, RIGHT, NIL);
+        set(node, PRIORITY, nextRandom());
+        set(node, LIVE, 1);
+        return node;
+    }
+
+    private int freshSlot() {
+        if (2 * used == bounds.length) {
+            bounds = Arrays.copyOf(bounds, 2 * bounds.length);
+            links = Arrays.copyOf(links, 2 * links.length);
+        }
+        return used++;
+    }
+
+    private void giveSlot(int node) {
+        set(node, LIVE, 0);
+        set(node, NEXT, freeHead);
+        freeHead = node;
+    }
+
+    private int nextRandom() {
+        int x = random;
+        x ^= x << 13;
+        x ^= x >>> 17;
+        x ^= x << 5;
+        random = x;
+        return x;
+    }
+
+    /** Whether the search tree and the thread agree on which ranges there are. */
+    boolean isConsistent() {
+        for (int node = first; node != ANCHOR; node = next(node)) {
+            if (find(lo(node)) != node || prev(next(node)) != node || !isLive(node)) {
+                return false;
+            }
+        }
+        return true;
+    }
+
+    private int get(int node, int field) {
+        return links[STRIDE * node + field];
+    }
+
+    private void set(int node, int field, int value) {
+        links[STRIDE * node + field] = value;
+    }
+}

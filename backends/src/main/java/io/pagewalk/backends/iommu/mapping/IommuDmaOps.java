@@ -1,0 +1,214 @@
+package io.pagewalk.backends.iommu.mapping;
+
+import io.pagewalk.backends.iommu.pgtable.IommuProt;
+import io.pagewalk.backends.swiotlb.SwiotlbPool;
+import io.pagewalk.dma.Device;
+import io.pagewalk.dma.Dma;
+import io.pagewalk.dma.DmaAttrs;
+import io.pagewalk.dma.DmaDirection;
+import io.pagewalk.dma.Errno;
+import io.pagewalk.dma.memory.Addresses;
+import io.pagewalk.dma.scatterlist.SgTable;
+import io.pagewalk.dma.spi.CoherentPages;
+import io.pagewalk.dma.spi.DmaOps;
+import java.util.concurrent.atomic.AtomicLong;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The driver's side of one device behind an IOMMU.
+ *
+ * <p>Implements iommu:DMAP-1 to DMAP-13, SG-1 to SG-4, SG-19, DALLOC-5, BNC-3, dma-core:MSK-2, MSK-3, MSK-8. Thread-safe.
+ * Mapping, unmapping and sync allocate nothing.
+ */
+final class IommuDmaOps implements DmaOps {
+    private static final long REQUIRED_MASK = 0xffff_ffffL;
+
+    private final Device device;
+    private final IommuDomain domain;
+    private final CoreMapper core;
+    private final SgMapper lists;
+    private final CoherentMapper coherent;
+    private final UntrustedBounce bounce;
+
+    /**
+     * Makes the operations of a device.
+     *
+     * @param device the device
+     * @param domain its domain
+     * @param iovas chooses its addresses
+     * @param pool bounces for untrusted devices
+     * @param coherentPages counts coherent pages not freed yet
+     */
+    IommuDmaOps(Device device, IommuDomain domain, DeviceIovas iovas, SwiotlbPool pool, AtomicLong coherentPages) {
+        this.device = device;
+        this.domain = domain;
+        this.core = new CoreMapper(device, domain, iovas);
+        this.lists = new SgMapper(device, domain, iovas);
+        this.coherent = new CoherentMapper(device, domain, iovas, core, coherentPages);
+        this.bounce = new UntrustedBounce(device, pool, domain.granuleBytes());
+    }
+
+    /** DMAP-1. Without a direction the rest is dropped too. */
+    private static int prot(DmaDirection direction, boolean snooped, int attrs) {
+        int base = (snooped ? IommuProt.CACHE : 0) | ((attrs & DmaAttrs.PRIVILEGED) != 0 ? IommuProt.PRIV : 0);
+        return switch (direction) {
+            case BIDIRECTIONAL -> base | IommuProt.READ | IommuProt.WRITE;
+            case TO_DEVICE -> base | IommuProt.READ;
+            case FROM_DEVICE -> base | IommuProt.WRITE;
+            case NONE -> 0;
+        };
+    }
+
+    @Override
+    public long mapPage(Device dev, int cpu, long physAddr, long sizeBytes, DmaDirection direction, int attrs) {
+        int prot = prot(direction, device.isCoherent(), attrs);
+        return bounce.isNeeded(physAddr, sizeBytes)
+                ? mapBounced(cpu, physAddr, sizeBytes, direction, attrs, prot)
+                : core.map(cpu, physAddr, sizeBytes, prot, device.mask());
+    }
+
+    private long mapBounced(int cpu, long physAddr, long sizeBytes, DmaDirection direction, int attrs, int prot) {
+        long bounced = bounce.bounce(cpu, physAddr, sizeBytes, direction, attrs);
+        if (bounced == Dma.DMA_MAPPING_ERROR) {
+            return Dma.DMA_MAPPING_ERROR;
+        }
+        long dmaAddr = core.map(cpu, bounced, sizeBytes, prot, device.mask());
+        if (dmaAddr == Dma.DMA_MAPPING_ERROR) {
+            bounce.release(cpu, bounced, sizeBytes, direction, attrs);
+        }
+        return dmaAddr;
+    }
+
+    @Override
+    public void unmapPage(Device dev, int cpu, long dmaAddr, long sizeBytes, DmaDirection direction, int attrs) {
+        long physAddr = domain.core().iovaToPhys(dmaAddr);
+        if (physAddr == 0) {
+            warnNotMapped(dmaAddr, sizeBytes);
+            return;
+        }
+        domain.unmap(cpu, dmaAddr, sizeBytes);
+        bounce.release(cpu, physAddr, sizeBytes, direction, attrs);
+    }
+
+    private void warnNotMapped(long dmaAddr, long sizeBytes) {
+        device.machine().log().warn("iommu_dma_unmap_page", device.name() + ": unmap of "
+                + Addresses.hexRange(dmaAddr, sizeBytes) + ", which is not mapped or maps physical byte 0 (iommu:DMAP-7)");
+    }
+
+    @Override
+    public int mapSg(Device dev, int cpu, SgTable sg, int nents, DmaDirection direction, int attrs) {
+        return bounce.isPossible()
+                ? mapEach(cpu, sg, nents, direction, attrs)
+                : lists.map(cpu, sg, nents, prot(direction, device.isCoherent(), attrs));
+    }
+
+    /** SG-19: one by one, so that each can be bounced on its own. */
+    private int mapEach(int cpu, SgTable sg, int nents, DmaDirection direction, int attrs) {
+        sg.markBounced(true);
+        for (int i = 0; i < nents; i++) {
+            long dmaAddr = mapPage(device, cpu, sg.physAddr(i), sg.lengthBytes(i), direction, attrs);
+            if (dmaAddr == Dma.DMA_MAPPING_ERROR) {
+                sg.setDma(i, dmaAddr, sg.dmaLengthBytes(i));
+                unmapEach(cpu, sg, i, direction, attrs | DmaAttrs.SKIP_CPU_SYNC);
+                device.failure(cpu).answer(Errno.EIO);
+                return -Errno.EIO;
+            }
+            sg.setDma(i, dmaAddr, sg.lengthBytes(i));
+        }
+        return nents;
+    }
+
+    private void unmapEach(int cpu, SgTable sg, int nents, DmaDirection direction, int attrs) {
+        for (int i = 0; i < nents; i++) {
+            unmapPage(device, cpu, sg.dmaAddr(i), sg.dmaLengthBytes(i), direction, attrs);
+        }
+    }
+
+    @Override
+    public void unmapSg(Device dev, int cpu, SgTable sg, int nents, DmaDirection direction, int attrs) {
+        if (sg.isBounced()) {
+            unmapEach(cpu, sg, nents, direction, attrs);
+        } else {
+            lists.unmap(cpu, sg, nents);
+        }
+    }
+
+    /** DMAP-10. */
+    @Override
+    public long mapResource(Device dev, int cpu, long physAddr, long sizeBytes, DmaDirection direction, int attrs) {
+        return core.map(cpu, physAddr, sizeBytes, prot(direction, false, attrs) | IommuProt.MMIO, device.mask());
+    }
+
+    @Override
+    public void unmapResource(Device dev, int cpu, long dmaAddr, long sizeBytes, DmaDirection direction, int attrs) {
+        domain.unmap(cpu, dmaAddr, sizeBytes);
+    }
+
+    /** DMAP-11. Memory has no cache that a device could miss, so that only bounce buffers have work. */
+    @Override
+    public void syncForCpu(Device dev, int cpu, long dmaAddr, long sizeBytes, DmaDirection direction) {
+        if (bounce.isPossible()) {
+            bounce.syncForCpu(cpu, domain.core().iovaToPhys(dmaAddr), sizeBytes, direction);
+        }
+    }
+
+    @Override
+    public void syncForDevice(Device dev, int cpu, long dmaAddr, long sizeBytes, DmaDirection direction) {
+        if (bounce.isPossible()) {
+            bounce.syncForDevice(cpu, domain.core().iovaToPhys(dmaAddr), sizeBytes, direction);
+        }
+    }
+
+    @Override
+    public void syncSgForCpu(Device dev, int cpu, SgTable sg, int nents, DmaDirection direction) {
+        if (sg.isBounced()) {
+            for (int i = 0; i < nents; i++) {
+                syncForCpu(device, cpu, sg.dmaAddr(i), sg.lengthBytes(i), direction);
+            }
+        }
+    }
+
+    @Override
+    public void syncSgForDevice(Device dev, int cpu, SgTable sg, int nents, DmaDirection direction) {
+        if (sg.isBounced()) {
+            for (int i = 0; i < nents; i++) {
+                syncForDevice(device, cpu, sg.dmaAddr(i), sg.lengthBytes(i), direction);
+            }
+        }
+    }
+
+    @Override
+    public @Nullable CoherentPages allocCoherent(Device dev, int cpu, long sizeBytes, int attrs) {
+        return coherent.alloc(cpu, sizeBytes, prot(DmaDirection.BIDIRECTIONAL, device.isCoherent(), attrs), attrs);
+    }
+
+    @Override
+    public void freeCoherent(Device dev, int cpu, CoherentPages pages, int attrs) {
+        coherent.free(cpu, pages);
+    }
+
+    @Override
+    public boolean isMaskSupported(Device dev, long mask) {
+        return true;
+    }
+
+    @Override
+    public boolean mayNeedSync(Device dev) {
+        return !device.isCoherent();
+    }
+
+    @Override
+    public long maxMappingSize(Device dev) {
+        return bounce.maxMappingBytes();
+    }
+
+    @Override
+    public long requiredMask(Device dev) {
+        return REQUIRED_MASK;
+    }
+
+    @Override
+    public long mergeBoundary(Device dev) {
+        return domain.granuleBytes() - 1;
+    }
+}

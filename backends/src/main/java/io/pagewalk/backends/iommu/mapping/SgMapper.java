@@ -1,0 +1,171 @@
+package io.pagewalk.backends.iommu.mapping;
+
+import io.pagewalk.dma.Device;
+import io.pagewalk.dma.Dma;
+import io.pagewalk.dma.Errno;
+import io.pagewalk.dma.FailureReason;
+import io.pagewalk.dma.memory.Addresses;
+import io.pagewalk.dma.scatterlist.SgTable;
+
+/**
+ * Maps a list for one device to one run of device addresses, and merges entries that meet in it.
+ *
+ * <p>Implements iommu:SG-5 to SG-18, SG-20, SG-21 without peer-to-peer pages (SG-6). Thread-safe; allocates nothing but to
+ * unwind an error.
+ */
+final class SgMapper {
+    /* Two passes over the list, with the tables filled in between. The first rounds every entry to whole granules in place,
+     * keeping what it had in the entry's DMA fields, and pads between entries so that none crosses the device's segment
+     * boundary: since the one range of addresses for all is aligned to its size, lengths alone say where boundaries fall
+     * (SG-11). The second restores the entries, writes addresses, and merges neighbours that the device can take as one.
+     *
+     * What looks like slips is the kernel's: an empty entry on a page boundary, whose rounded length 0 makes every padding
+     * look smaller than it (SG-8), and a merged length beyond the maximum, after which the 32-bit difference has wrapped and
+     * merges have no limit (SG-14).
+     */
+    private static final long U32 = 0xffff_ffffL;
+    private static final long OVERFLOW = -1L;
+
+    private final Device device;
+    private final IommuDomain domain;
+    private final DeviceIovas iovas;
+
+    SgMapper(Device device, IommuDomain domain, DeviceIovas iovas) {
+        this.device = device;
+        this.domain = domain;
+        this.iovas = iovas;
+    }
+
+    /**
+     * Maps a list.
+     *
+     * @param cpu the CPU that maps
+     * @param sg the list
+     * @param nents how many entries
+     * @param prot bits of {@code IommuProt}
+     * @return the number of DMA segments, or -EINVAL or -ENOMEM with the cause noted and the list restored
+     */
+    int map(int cpu, SgTable sg, int nents, int prot) {
+        long iovaBytes = pad(sg, nents);
+        if (iovaBytes == OVERFLOW) {
+            device.failure(cpu).record(FailureReason.INVALID_LIST, Errno.EINVAL, nents, 0, 0, 0);
+            return abort(sg, nents, -Errno.EOVERFLOW);
+        }
+        if (iovaBytes == 0) {
+            return finish(sg, nents, 0);
+        }
+        long iova = iovas.alloc(cpu, iovaBytes, device.mask());
+        if (iova == 0) {
+            return abort(sg, nents, -Errno.ENOMEM);
+        }
+        long mapped = domain.core().mapSg(iova, sg, nents, prot);
+        if (mapped < iovaBytes) {
+            domain.freeNow(cpu, iova, iovaBytes);
+            recordShort(cpu, nents, iova, iovaBytes, mapped);
+            return abort(sg, nents, mapped);
+        }
+        return finish(sg, nents, iova);
+    }
+
+    private void recordShort(int cpu, int nents, long iova, long sizeBytes, long mapped) {
+        if (mapped < 0) {
+            device.failure(cpu).record(FailureReason.TABLE_ERROR, (int) -mapped, iova, sizeBytes, -mapped, 0);
+        } else {
+            device.failure(cpu).record(FailureReason.INVALID_LIST, Errno.EINVAL, nents, 0, 0, 0);
+        }
+    }
+
+    /** SG-5 to SG-9; {@link #OVERFLOW} when a length needs more than 32 bits. */
+    private long pad(SgTable sg, int nents) {
+        long granuleBytes = domain.granuleBytes();
+        long boundaryMask = device.segmentBoundaryMask();
+        long iovaBytes = 0;
+        for (int i = 0; i < nents; i++) {
+            long offset = sg.offset(i) & (granuleBytes - 1);
+            long length = sg.lengthBytes(i);
+            long padBytes = (boundaryMask - iovaBytes + 1) & boundaryMask;
+            long rounded = Addresses.alignUp(length + offset, granuleBytes);
+            sg.setDma(i, offset, length);
+            if (rounded > U32) {
+                sg.resize(i, sg.offset(i) - offset, length);
+                return OVERFLOW;
+            }
+            sg.resize(i, sg.offset(i) - offset, rounded);
+            if (padBytes != 0 && Addresses.lessThan(padBytes, rounded - 1)) {
+                long previous = sg.lengthBytes(i - 1);
+                if (Addresses.lessThan(U32 - previous, padBytes)) {
+                    return OVERFLOW;
+                }
+                sg.resize(i - 1, sg.offset(i - 1), previous + padBytes);
+                iovaBytes += padBytes;
+            }
+            iovaBytes += rounded;
+        }
+        return iovaBytes;
+    }
+
+    /** SG-13 to SG-16. */
+    private int finish(SgTable sg, int nents, long base) {
+        long boundaryMask = device.segmentBoundaryMask();
+        long maxBytes = device.maxSegmentBytes();
+        long addr = base;
+        long curBytes = 0;
+        int cur = -1;
+        for (int i = 0; i < nents; i++) {
+            long offset = sg.dmaAddr(i);
+            long length = sg.dmaLengthBytes(i);
+            long span = sg.lengthBytes(i);
+            sg.setDma(i, Dma.DMA_MAPPING_ERROR, 0);
+            sg.resize(i, sg.offset(i) + offset, length);
+            boolean merges = curBytes != 0
+                    && offset == 0
+                    && (addr & boundaryMask) != 0
+                    && ((maxBytes - curBytes) & U32) >= length;
+            if (merges) {
+                curBytes = (curBytes + length) & U32;
+                sg.setDma(cur, sg.dmaAddr(cur), curBytes);
+            } else {
+                cur++;
+                curBytes = length;
+                sg.setDma(cur, addr + offset, curBytes);
+            }
+            addr += span;
+            if (length + offset < span) {
+                curBytes = 0;
+            }
+        }
+        return cur + 1;
+    }
+
+    /** SG-17, SG-18: entries that the first pass did not reach lose what their DMA fields happened to hold. */
+    private static int abort(SgTable sg, int nents, long error) {
+        for (int i = 0; i < nents; i++) {
+            long offset = sg.dmaAddr(i) == Dma.DMA_MAPPING_ERROR ? 0 : sg.dmaAddr(i);
+            long length = sg.dmaLengthBytes(i) == 0 ? sg.lengthBytes(i) : sg.dmaLengthBytes(i);
+            sg.resize(i, sg.offset(i) + offset, length);
+            sg.setDma(i, Dma.DMA_MAPPING_ERROR, 0);
+        }
+        return error == -Errno.ENOMEM ? -Errno.ENOMEM : -Errno.EINVAL;
+    }
+
+    /**
+     * Unmaps a list: from its first segment up to the first that is empty (iommu:SG-20, SG-21).
+     *
+     * @param cpu the CPU that unmaps
+     * @param sg the list
+     * @param nents the count given to map
+     */
+    void unmap(int cpu, SgTable sg, int nents) {
+        int segments = 0;
+        while (segments < nents && sg.dmaLengthBytes(segments) != 0) {
+            segments++;
+        }
+        if (segments != 0) {
+            long start = sg.dmaAddr(0);
+            long end = sg.dmaAddr(segments - 1) + sg.dmaLengthBytes(segments - 1);
+            if (end != 0) {
+                domain.unmap(cpu, start, end - start);
+            }
+        }
+    }
+}

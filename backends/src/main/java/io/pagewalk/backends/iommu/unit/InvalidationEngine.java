@@ -1,0 +1,223 @@
+package io.pagewalk.backends.iommu.unit;
+
+import io.pagewalk.dma.memory.Addresses;
+import io.pagewalk.dma.memory.PhysicalMemory;
+import io.pagewalk.dma.spi.Metric;
+import io.pagewalk.dma.spi.MetricSink;
+import java.util.concurrent.atomic.AtomicLongArray;
+
+/**
+ * The part of a unit that forgets: it fetches descriptors from the invalidation queue and carries them out, one thread
+ * at a time. Implements iommu:INV-3 to INV-7, iommu:INV-16 and the IQE part of iommu:INV-17.
+ *
+ * <p>Callers hold the unit's lock.
+ */
+final class InvalidationEngine {
+
+    /*
+     * Before anything is dropped, the accesses in flight are waited for: one of them may have read a table entry before the
+     * driver changed it and be about to put what it read into a cache. What is dropped after that cannot come back, since every
+     * access now in flight reads the tables as they are. A wait descriptor then waits once more, for accesses that found a
+     * stale translation before it was dropped. When nobody is inside, both waits are a few loads.
+     */
+
+    private static final int GLOBAL = 0;
+    private static final int DOMAIN = 1;
+    private static final int PAGES = 2;
+    private static final int CONTEXT = 3;
+
+    private final VtdUnit unit;
+    private final PhysicalMemory memory;
+    private final AccessGuard guard;
+    private final Iotlb iotlb;
+    private final int maxAddressMask;
+    private final AtomicLongArray counts = new AtomicLongArray(4);
+    private long base;
+    private int entries;
+    private int head;
+    private boolean enabled;
+    private boolean stopped;
+    private boolean settled;
+
+    InvalidationEngine(VtdUnit unit, PhysicalMemory memory) {
+        this.unit = unit;
+        this.memory = memory;
+        this.guard = unit.guard();
+        this.iotlb = unit.iotlb();
+        this.maxAddressMask = unit.features().maxAddressMask();
+    }
+
+    // ---- the queue
+
+    void enable(long iqa) {
+        base = iqa & ~0xfffL;
+        entries = 256 << (iqa & 7);
+        head = 0;
+        stopped = false;
+        enabled = true;
+    }
+
+    void disable() {
+        enabled = false;
+    }
+
+    boolean hasError() {
+        return stopped;
+    }
+
+    void clearError(long iqt) {
+        stopped = false;
+        fetchUpTo(iqt);
+    }
+
+    long headRegister() {
+        return (long) head << 4;
+    }
+
+    /** Fetches and carries out descriptors until the tail, or until one is invalid. */
+    void fetchUpTo(long iqt) {
+        int tail = (int) (iqt >>> 4) & (entries - 1);
+        settled = false;
+        while (enabled && !stopped && head != tail) {
+            long at = base + (long) head * InvalidationLayout.DESCRIPTOR_BYTES;
+            if (memory.isRam(at, InvalidationLayout.DESCRIPTOR_BYTES)
+                    && carryOut(memory.getLong(at), memory.getLong(at + Long.BYTES))) {
+                head = (head + 1) & (entries - 1);
+            } else {
+                stopped = true;
+            }
+        }
+    }
+
+    private boolean carryOut(long low, long high) {
+        return switch (InvalidationLayout.type(low)) {
+            case InvalidationLayout.CONTEXT -> context(low);
+            case InvalidationLayout.IOTLB -> iotlb(low, high);
+            case InvalidationLayout.DEVICE_TLB, InvalidationLayout.INTERRUPT_ENTRY -> true;
+            case InvalidationLayout.WAIT -> await(low, high);
+            default -> false;
+        };
+    }
+
+    private boolean await(long low, long high) {
+        guard.drain();
+        settled = false;
+        if (InvalidationLayout.writesStatus(low)) {
+            if (!Addresses.isAligned(high, Integer.BYTES) || !memory.isRam(high, Integer.BYTES)) {
+                return false;
+            }
+            memory.putInt(high, InvalidationLayout.status(low));
+        }
+        return true;
+    }
+
+    private void settle() {
+        if (!settled) {
+            guard.drain();
+            settled = true;
+        }
+    }
+
+    // ---- one invalidation
+
+    private boolean context(long low) {
+        return context(
+                InvalidationLayout.granularity(low),
+                InvalidationLayout.domainId(low),
+                InvalidationLayout.requesterId(low),
+                InvalidationLayout.functionMask(low));
+    }
+
+    /** Without the queue: waits for accesses in flight before and after. */
+    boolean contextNow(int granularity, int domainId, int requesterId, int functionMask) {
+        settled = false;
+        boolean done = context(granularity, domainId, requesterId, functionMask);
+        guard.drain();
+        return done;
+    }
+
+    private boolean context(int granularity, int domainId, int requesterId, int functionMask) {
+        settle();
+        switch (granularity) {
+            case InvalidationLayout.GLOBAL -> unit.forEachPort(VtdPort::forgetContext);
+            case InvalidationLayout.DOMAIN -> unit.forEachPort(port -> port.forgetContextOf(domainId));
+            case InvalidationLayout.DEVICE -> {
+                int ignored = ignoredFunctions(functionMask);
+                unit.forEachPort(port -> forgetDevice(port, requesterId, ignored));
+            }
+            default -> {
+                return false;
+            }
+        }
+        count(CONTEXT);
+        return true;
+    }
+
+    private static void forgetDevice(VtdPort port, int requesterId, int ignored) {
+        if (((port.requesterId() ^ requesterId) & ~ignored) == 0) {
+            port.forgetContext();
+        }
+    }
+
+    /** The function mask hides 0 to 3 high bits of the function number. */
+    private static int ignoredFunctions(int functionMask) {
+        return switch (functionMask) {
+            case 0 -> 0;
+            case 1 -> 4;
+            case 2 -> 6;
+            default -> 7;
+        };
+    }
+
+    private boolean iotlb(long low, long high) {
+        return iotlb(
+                InvalidationLayout.granularity(low),
+                InvalidationLayout.domainId(low),
+                InvalidationLayout.address(high),
+                InvalidationLayout.addressMask(high));
+    }
+
+    /** Without the queue: waits for accesses in flight before and after. */
+    boolean iotlbNow(int granularity, int domainId, long iova, int addressMask) {
+        settled = false;
+        boolean done = iotlb(granularity, domainId, iova, addressMask);
+        guard.drain();
+        return done;
+    }
+
+    private boolean iotlb(int granularity, int domainId, long iova, int addressMask) {
+        settle();
+        switch (granularity) {
+            case InvalidationLayout.GLOBAL -> {
+                iotlb.invalidateAll();
+                count(GLOBAL);
+            }
+            case InvalidationLayout.DOMAIN -> {
+                iotlb.invalidateDomain(domainId);
+                count(DOMAIN);
+            }
+            case InvalidationLayout.PAGES -> {
+                if (addressMask > maxAddressMask) {
+                    return false;
+                }
+                iotlb.invalidatePages(domainId, iova, addressMask);
+                count(PAGES);
+            }
+            default -> {
+                return false;
+            }
+        }
+        return true;
+    }
+
+    private void count(int what) {
+        counts.setRelease(what, counts.getPlain(what) + 1);
+    }
+
+    void report(MetricSink sink) {
+        sink.put(Metric.INVALIDATIONS_PAGE, counts.get(PAGES));
+        sink.put(Metric.INVALIDATIONS_DOMAIN, counts.get(DOMAIN));
+        sink.put(Metric.INVALIDATIONS_GLOBAL, counts.get(GLOBAL));
+        sink.put(Metric.INVALIDATIONS_CONTEXT, counts.get(CONTEXT));
+    }
+}

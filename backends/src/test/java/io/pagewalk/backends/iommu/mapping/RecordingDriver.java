@@ -1,0 +1,95 @@
+package io.pagewalk.backends.iommu.mapping;
+
+import io.pagewalk.backends.iommu.driver.IommuDriver;
+import io.pagewalk.backends.iommu.pgtable.PageTable;
+import io.pagewalk.backends.iommu.pgtable.TablePageList;
+import io.pagewalk.dma.Device;
+import io.pagewalk.dma.spi.BusPort;
+import io.pagewalk.dma.spi.MetricSink;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.function.Consumer;
+
+/** A driver without hardware: it writes down what it is asked to do. */
+final class RecordingDriver implements IommuDriver {
+    static final long APERTURE_39 = (1L << 39) - 1;
+    static final long APERTURE_48 = (1L << 48) - 1;
+
+    final List<String> calls = new ArrayList<>();
+    final List<TreeMapPageTable> tables = new ArrayList<>();
+    private final long pageSizes;
+    private final long apertureEnd;
+    private boolean recording = true;
+    private Runnable duringFlush = () -> {};
+
+    RecordingDriver(long apertureEnd) {
+        this(TreeMapPageTable.SIZES_4K_2M_1G, apertureEnd);
+    }
+
+    RecordingDriver(long pageSizes, long apertureEnd) {
+        this.pageSizes = pageSizes;
+        this.apertureEnd = apertureEnd;
+    }
+
+    void stopRecording() {
+        recording = false;
+    }
+
+    /** Runs in the middle of each domain flush. */
+    void duringFlush(Runnable action) {
+        duringFlush = action;
+    }
+
+    private synchronized void record(String call) {
+        calls.add(call);
+    }
+
+    @Override
+    public PageTable newTable() {
+        TreeMapPageTable table = new TreeMapPageTable(pageSizes, apertureEnd);
+        tables.add(table);
+        return table;
+    }
+
+    @Override
+    public int attach(Device device, PageTable table) {
+        return 1 + tables.size();
+    }
+
+    @Override
+    public BusPort port(Device device) {
+        throw new AssertionError("no test here uses the bus");
+    }
+
+    @Override
+    public void invalidateRange(int domainId, long firstIova, long lastIova, boolean leafOnly) {
+        if (recording) {
+            record(String.format("range 0x%x-0x%x%s", firstIova, lastIova, leafOnly ? " leaf" : ""));
+        }
+    }
+
+    @Override
+    public void invalidateDomain(int domainId) {
+        duringFlush.run();
+        if (recording) {
+            record("domain");
+        }
+    }
+
+    @Override
+    public void freeTablePages(TablePageList freed) {
+        if (recording && !freed.isEmpty()) {
+            record("free " + freed.size());
+        }
+        freed.clear();
+    }
+
+    @Override
+    public void report(MetricSink sink) {}
+
+    @Override
+    public void checkStructure(Consumer<String> violation) {}
+
+    @Override
+    public void close() {}
+}
