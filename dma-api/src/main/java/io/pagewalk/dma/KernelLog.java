@@ -146,9 +146,7 @@ public final class KernelLog {
         return new ArrayList<>(kept);
     }
 
-    /**
-     * A place that logs only once, or at a limited rate. Passing it allocates nothing. Thread-safe.
-     */
+    /** A place that logs only once, or at a limited rate. Passing it allocates nothing. Thread-safe. */
     public final class Site {
         /** How many messages a limited place logs in {@link #RATE_INTERVAL_NANOS}. */
         public static final int RATE_BURST = 10;
