@@ -11,8 +11,8 @@ import io.pagewalk.dma.spi.DmaBackendProvider;
 import java.util.List;
 
 /**
- * Makes machines with a VT-d unit. The variant says whether unmaps are strict or lazy, whatever the command line says of it;
- * of the command line {@code iommu.forcedac} and {@code intel_iommu=forcedac} count (iommu:DINIT-12).
+ * Makes machines with a VT-d unit. The variant says whether unmaps are strict or lazy, whatever the command line says
+ * of it; of the command line {@code iommu.forcedac} and {@code intel_iommu=forcedac} count (iommu:DINIT-12).
  */
 public final class IommuProvider implements DmaBackendProvider {
     private static final String STRICT = "iommu-strict";

@@ -103,7 +103,8 @@ class IommuProviderTest {
             Dma dma = device.dma(1);
             SgTable sg = new SgTable(2).add(0x20_0000, 0x1000).add(0x50_0000, 0x1800);
             machine.cpuMemory().putLong(0x50_0800, 0x17);
-            assertThat(dma.mapSg(sg, 2, DmaDirection.BIDIRECTIONAL, DmaAttrs.NONE)).isEqualTo(1);
+            assertThat(dma.mapSg(sg, 2, DmaDirection.BIDIRECTIONAL, DmaAttrs.NONE))
+                    .isEqualTo(1);
             assertThat(read(device, sg.dmaAddr(0) + 0x1800)).isEqualTo(0x17);
             dma.unmapSg(sg, 2, DmaDirection.BIDIRECTIONAL, DmaAttrs.NONE);
             try (CoherentBuffer buffer = dma.alloc(0x201000)) {
@@ -111,7 +112,9 @@ class IommuProviderTest {
                 assertThat(read(device, buffer.dmaAddr() + 0x200ff8)).isEqualTo(0x99);
             }
             assertIdle(machine);
-            assertThat(report(machine)).containsEntry(Metric.IOVA_HELD_BYTES, 0L).containsEntry(Metric.IOVA_PEAK_BYTES, 0x201000L);
+            assertThat(report(machine))
+                    .containsEntry(Metric.IOVA_HELD_BYTES, 0L)
+                    .containsEntry(Metric.IOVA_PEAK_BYTES, 0x201000L);
         }
     }
 
