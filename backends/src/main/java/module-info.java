@@ -1,4 +1,4 @@
-/** The backends of the DMA API: dma-direct, swiotlb, virt-dma. */
+/** The backends of the DMA API: dma-direct, swiotlb, the IOMMU, virt-dma. */
 module io.pagewalk.backends {
     requires transitive io.pagewalk.dma;
     requires static transitive org.jspecify;
@@ -7,5 +7,6 @@ module io.pagewalk.backends {
 
     provides io.pagewalk.dma.spi.DmaBackendProvider with
             io.pagewalk.backends.direct.DirectProvider,
+            io.pagewalk.backends.iommu.IommuProvider,
             io.pagewalk.backends.virt.VirtProvider;
 }

@@ -8,11 +8,11 @@ import java.util.Set;
 import java.util.function.Consumer;
 
 /**
- * The device addresses of one IOMMU domain: the tree of ranges, and the caches of small ones in front of it. Units are page
- * frame numbers of the granule; all are unsigned.
+ * The device addresses of one IOMMU domain: the tree of ranges, and the caches of small ones in front of it. Units are
+ * page frame numbers of the granule; all are unsigned.
  *
- * <p>Implements iommu:IOVA-18 to IOVA-29, RC-1 to RC-19. Thread-safe; the caches of one CPU are locked apart from those of
- * others. Allocates nothing in a steady state.
+ * <p>Implements iommu:IOVA-18 to IOVA-29, RC-1 to RC-19. Thread-safe; the caches of one CPU are locked apart from those
+ * of others. Allocates nothing in a steady state.
  */
 public final class IovaDomain {
     /** What {@link #alloc} returns when there is no range: the pfn of the anchor, which nobody gets. */
@@ -43,8 +43,8 @@ public final class IovaDomain {
         this.tree = new IovaTree(granuleBytes, startPfn);
         this.caches = new IovaRcache[cached ? ORDERS : 0];
         for (int order = 0; order < caches.length; order++) {
-            caches[order] = new IovaRcache(machine.cpus(), machine.clock(),
-                    machine.failures().point("iommu.magazine"), this::releaseCached);
+            caches[order] = new IovaRcache(
+                    machine.cpus(), machine.clock(), machine.failures().point("iommu.magazine"), this::releaseCached);
         }
     }
 
@@ -153,8 +153,11 @@ public final class IovaDomain {
             treeLock.unlock();
         }
         if (range == IovaTree.NONE) {
-            machine.log().warn(SITE, "reserve " + Addresses.hex(loPfn) + " to " + Addresses.hex(hiPfn)
-                    + ": more than 64 bits of address at a shift of " + shift + " (iommu:IOVA-20)");
+            machine.log()
+                    .warn(
+                            SITE,
+                            "reserve " + Addresses.hex(loPfn) + " to " + Addresses.hex(hiPfn)
+                                    + ": more than 64 bits of address at a shift of " + shift + " (iommu:IOVA-20)");
         }
         return range != IovaTree.NONE;
     }
@@ -212,8 +215,8 @@ public final class IovaDomain {
     }
 
     /**
-     * Checks that the tree is ordered and disjoint, and that the caches hold taken ranges only, each once. No other call may
-     * be running.
+     * Checks that the tree is ordered and disjoint, and that the caches hold taken ranges only, each once. No other
+     * call may be running.
      *
      * @param name what to call the domain
      * @param violation takes a sentence for each broken invariant
@@ -233,8 +236,9 @@ public final class IovaDomain {
         for (int range = tree.first(); range != IovaTree.ANCHOR; range = tree.next(range)) {
             if (Addresses.lessThan(tree.hi(range), tree.lo(range))
                     || !Addresses.lessThan(tree.hi(range), tree.lo(tree.next(range)))) {
-                violation.accept(name + ": IOVA range " + Addresses.hex(tree.lo(range)) + " to " + Addresses.hex(tree.hi(range))
-                        + " overlaps the next one, from " + Addresses.hex(tree.lo(tree.next(range))));
+                violation.accept(
+                        name + ": IOVA range " + Addresses.hex(tree.lo(range)) + " to " + Addresses.hex(tree.hi(range))
+                                + " overlaps the next one, from " + Addresses.hex(tree.lo(tree.next(range))));
             }
         }
     }

@@ -4,8 +4,8 @@ import io.pagewalk.dma.memory.Addresses;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Up to {@link #CAPACITY} page frame numbers of one size class (iommu:RC-2). Not thread-safe: it belongs to whoever holds the
- * lock of the list or CPU it is on.
+ * Up to {@link #CAPACITY} page frame numbers of one size class (iommu:RC-2). Not thread-safe: it belongs to whoever
+ * holds the lock of the list or CPU it is on.
  */
 final class IovaMagazine {
     static final int CAPACITY = 127;

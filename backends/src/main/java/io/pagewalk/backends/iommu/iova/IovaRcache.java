@@ -8,11 +8,11 @@ import java.util.function.LongConsumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The cache of one size class of one IOVA domain: two magazines for each CPU, and a depot of full ones for all. The ranges
- * in it stay in the domain's tree.
+ * The cache of one size class of one IOVA domain: two magazines for each CPU, and a depot of full ones for all. The
+ * ranges in it stay in the domain's tree.
  *
- * <p>Implements iommu:RC-2 to RC-16 for one order. Thread-safe. Lock order: a CPU's lock, the depot's lock, the lock behind
- * {@code release}.
+ * <p>Implements iommu:RC-2 to RC-16 for one order. Thread-safe. Lock order: a CPU's lock, the depot's lock, the lock
+ * behind {@code release}.
  */
 final class IovaRcache {
     /* A CPU pushes to and pops from `loaded`; `prev` is the second chance that keeps a CPU which alternates around a boundary

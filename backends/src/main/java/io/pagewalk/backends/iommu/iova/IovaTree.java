@@ -4,8 +4,8 @@ import io.pagewalk.dma.KernelBugException;
 import io.pagewalk.dma.memory.Addresses;
 
 /**
- * The range tree of one IOVA domain: which page frame numbers of device addresses are taken. A range is an int handle, 0 for
- * none. All pfns, sizes and limits are unsigned.
+ * The range tree of one IOVA domain: which page frame numbers of device addresses are taken. A range is an int handle,
+ * 0 for none. All pfns, sizes and limits are unsigned.
  *
  * <p>Implements iommu:IOVA-1 to IOVA-23. Not thread-safe: {@link IovaDomain} has the lock.
  */
@@ -43,8 +43,8 @@ public final class IovaTree {
      */
     public IovaTree(long granuleBytes, long startPfn) {
         if (Long.bitCount(granuleBytes) != 1 || Addresses.lessThan(1L << PAGE_BITS, granuleBytes)) {
-            throw new KernelBugException("IOVA granule " + Addresses.hex(granuleBytes)
-                    + " is no power of two up to a page (iommu:IOVA-2)");
+            throw new KernelBugException(
+                    "IOVA granule " + Addresses.hex(granuleBytes) + " is no power of two up to a page (iommu:IOVA-2)");
         }
         this.shift = Long.numberOfTrailingZeros(granuleBytes);
         this.startPfn = startPfn;
@@ -80,7 +80,9 @@ public final class IovaTree {
         return bits == Long.SIZE ? 0 : -1L << bits;
     }
 
-    /** IOVA-12. Starting at the lowest range that reaches the limit gives what starting at the anchor gives (IOVA-16). */
+    /**
+     * IOVA-12. Starting at the lowest range that reaches the limit gives what starting at the anchor gives (IOVA-16).
+     */
     private boolean retryAbove(long retryPfn, long limit, long size, long mask) {
         return Addresses.lessThan(retryPfn, limit)
                 && walk(nodes.lowestReaching(limit), limit, retryPfn + 1, size, mask);
@@ -158,8 +160,8 @@ public final class IovaTree {
     }
 
     /**
-     * Takes a given range, whatever is there already (iommu:IOVA-20 to IOVA-22): ranges in the way are kept, the lowest of
-     * them grown downwards, and what sticks out above becomes a range of its own.
+     * Takes a given range, whatever is there already (iommu:IOVA-20 to IOVA-22): ranges in the way are kept, the lowest
+     * of them grown downwards, and what sticks out above becomes a range of its own.
      *
      * @param lo first pfn
      * @param hi last pfn

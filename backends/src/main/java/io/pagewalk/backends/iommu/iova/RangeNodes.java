@@ -4,8 +4,8 @@ import io.pagewalk.dma.memory.Addresses;
 import java.util.Arrays;
 
 /**
- * Disjoint closed ranges of page frame numbers in ascending order, without an object for any of them: a range is an index
- * into arrays. Index {@link #ANCHOR} is the permanent range [2^64-1, 2^64-1] (iommu:IOVA-1, IOVA-3).
+ * Disjoint closed ranges of page frame numbers in ascending order, without an object for any of them: a range is an
+ * index into arrays. Index {@link #ANCHOR} is the permanent range [2^64-1, 2^64-1] (iommu:IOVA-1, IOVA-3).
  *
  * <p>Not thread-safe. Allocates only when it grows.
  */

@@ -40,7 +40,8 @@ final class CoreMapper {
      * @param sizeBytes length
      * @param prot bits of {@code IommuProt}
      * @param mask the mask that holds
-     * @return the device address of the first byte, or {@link Dma#DMA_MAPPING_ERROR} with the cause noted and nothing held
+     * @return the device address of the first byte, or {@link Dma#DMA_MAPPING_ERROR} with the cause noted and nothing
+     *     held
      */
     long map(int cpu, long physAddr, long sizeBytes, int prot, long mask) {
         long granuleMask = domain.granuleBytes() - 1;
@@ -69,7 +70,13 @@ final class CoreMapper {
                     + " is larger than the granule's, " + Addresses.hex(granuleMask) + " (iommu:DMAP-2)");
         }
         device.failure(cpu)
-                .record(FailureReason.UNSUPPORTED_ALIGNMENT, Errno.EINVAL, device.minAlignMask(), granuleMask + 1, 0, 0);
+                .record(
+                        FailureReason.UNSUPPORTED_ALIGNMENT,
+                        Errno.EINVAL,
+                        device.minAlignMask(),
+                        granuleMask + 1,
+                        0,
+                        0);
         return Dma.DMA_MAPPING_ERROR;
     }
 }

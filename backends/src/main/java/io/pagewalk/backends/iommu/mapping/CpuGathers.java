@@ -4,8 +4,8 @@ import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
 
 /**
- * One preallocated gather for each CPU. Two threads that drive the same CPU are possible here though not in a kernel: the
- * second one gets a gather of its own for the moment. Thread-safe.
+ * One preallocated gather for each CPU. Two threads that drive the same CPU are possible here though not in a kernel:
+ * the second one gets a gather of its own for the moment. Thread-safe.
  */
 final class CpuGathers {
     private static final VarHandle BUSY = MethodHandles.arrayElementVarHandle(int[].class);

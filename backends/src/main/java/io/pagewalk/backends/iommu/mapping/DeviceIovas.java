@@ -62,7 +62,9 @@ final class DeviceIovas {
     private void leaveBelow4Gib(long limit) {
         triesBelow4Gib = false;
         int bits = Long.SIZE - Long.numberOfLeadingZeros(limit);
-        device.machine().log().message("iommu_dma_alloc_iova", device.name() + ": Using " + bits + "-bit DMA addresses");
+        device.machine()
+                .log()
+                .message("iommu_dma_alloc_iova", device.name() + ": Using " + bits + "-bit DMA addresses");
     }
 
     /** Whether 32-bit addresses are still tried first. */

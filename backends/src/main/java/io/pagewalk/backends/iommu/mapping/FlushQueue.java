@@ -10,8 +10,8 @@ import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.LongConsumer;
 
 /**
- * The flush queue of one lazy domain: device addresses that were unmapped but may still be known to the hardware. They come
- * back to the allocator only after a flush of the whole domain that began after they were queued.
+ * The flush queue of one lazy domain: device addresses that were unmapped but may still be known to the hardware. They
+ * come back to the allocator only after a flush of the whole domain that began after they were queued.
  *
  * <p>Implements iommu:FQ-1 to FQ-12 for queues per CPU. Thread-safe. Lock order: a ring's lock, then the allocator's.
  */

@@ -34,7 +34,9 @@ final class InvalidationGather {
         freed.clear();
     }
 
-    /** Whether a chunk needs what is gathered to be invalidated first: another size, or a gap (iommu:CORE-25, CORE-26). */
+    /**
+     * Whether a chunk needs what is gathered to be invalidated first: another size, or a gap (iommu:CORE-25, CORE-26).
+     */
     boolean mustSyncBefore(long iova, long sizeBytes) {
         return (chunkBytes != 0 && chunkBytes != sizeBytes) || isDisjoint(iova, sizeBytes);
     }

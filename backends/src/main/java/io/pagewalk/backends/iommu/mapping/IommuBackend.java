@@ -20,8 +20,8 @@ import java.util.function.Consumer;
 /**
  * A machine with an IOMMU: one domain for each device, strict or lazy.
  *
- * <p>Implements iommu:DINIT-11, DINIT-12, and of CORE-4 that untrusted devices are always strict (QK-25). Attaching is for one
- * thread.
+ * <p>Implements iommu:DINIT-11, DINIT-12, and of CORE-4 that untrusted devices are always strict (QK-25). Attaching is
+ * for one thread.
  */
 public final class IommuBackend implements DmaBackend {
     private final Machine machine;
@@ -69,8 +69,11 @@ public final class IommuBackend implements DmaBackend {
 
     /** The device stays behind its empty domain, so that whatever it is given faults (iommu:DINIT-11). */
     private DmaOps retainPlatformOps(Device device, int errno) {
-        machine.log().message("iommu_setup_dma_ops", "Failed to set up IOMMU for device " + device.name()
-                + " (error " + errno + "); retaining platform DMA ops");
+        machine.log()
+                .message(
+                        "iommu_setup_dma_ops",
+                        "Failed to set up IOMMU for device " + device.name() + " (error " + errno
+                                + "); retaining platform DMA ops");
         return new DirectOps(machine, pool);
     }
 
@@ -83,7 +86,8 @@ public final class IommuBackend implements DmaBackend {
     public void report(MetricSink sink) {
         sink.put(Metric.IOVA_PEAK_BYTES, usage.peakBytes());
         sink.put(Metric.IOVA_HELD_BYTES, usage.heldBytes());
-        sink.put(Metric.FLUSHES, domains.stream().mapToLong(IommuDomain::flushes).sum());
+        sink.put(
+                Metric.FLUSHES, domains.stream().mapToLong(IommuDomain::flushes).sum());
         driver.report(sink);
         if (machine.devices().stream().anyMatch(device -> !device.isTrusted())) {
             pool.report(sink);

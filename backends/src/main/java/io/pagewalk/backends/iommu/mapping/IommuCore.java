@@ -8,11 +8,11 @@ import io.pagewalk.dma.memory.Addresses;
 import io.pagewalk.dma.scatterlist.SgTable;
 
 /**
- * The loops of the IOMMU core over one domain: they cut a range into chunks of one page size, call the driver for each, and
- * unwind or invalidate.
+ * The loops of the IOMMU core over one domain: they cut a range into chunks of one page size, call the driver for each,
+ * and unwind or invalidate.
  *
- * <p>Implements iommu:CORE-14 to CORE-21, CORE-26, CORE-27, INV-11, DALLOC-6. Thread-safe for disjoint ranges. Allocates
- * only to unwind an error.
+ * <p>Implements iommu:CORE-14 to CORE-21, CORE-26, CORE-27, INV-11, DALLOC-6. Thread-safe for disjoint ranges.
+ * Allocates only to unwind an error.
  */
 final class IommuCore {
     private static final String SITE = "iommu";
@@ -30,8 +30,8 @@ final class IommuCore {
     }
 
     /**
-     * Maps a range (iommu:CORE-14 to CORE-18). On an error what was mapped is unmapped and invalidated again; entries that
-     * the failing chunk wrote stay (CORE-16).
+     * Maps a range (iommu:CORE-14 to CORE-18). On an error what was mapped is unmapped and invalidated again; entries
+     * that the failing chunk wrote stay (CORE-16).
      *
      * @param iova first device address, a multiple of the smallest page
      * @param physAddr first physical address, likewise
@@ -59,8 +59,11 @@ final class IommuCore {
     }
 
     private int refuseMisaligned(String what, long iova, long physAddr, long sizeBytes) {
-        log.message(SITE, "unaligned " + what + ": iova " + Addresses.hex(iova) + " pa " + Addresses.hex(physAddr) + " size "
-                + Addresses.hex(sizeBytes) + " min_pagesz " + Addresses.hex(Long.lowestOneBit(table.pageSizes())));
+        log.message(
+                SITE,
+                "unaligned " + what + ": iova " + Addresses.hex(iova) + " pa " + Addresses.hex(physAddr) + " size "
+                        + Addresses.hex(sizeBytes) + " min_pagesz "
+                        + Addresses.hex(Long.lowestOneBit(table.pageSizes())));
         return -Errno.EINVAL;
     }
 
@@ -155,7 +158,8 @@ final class IommuCore {
 
     /** Invalidates what is gathered, then gives the table pages back (iommu:INV-11, DALLOC-6). */
     void sync(InvalidationGather gather) {
-        driver.invalidateRange(domainId, gather.firstIova(), gather.lastIova(), gather.freed().isEmpty());
+        driver.invalidateRange(
+                domainId, gather.firstIova(), gather.lastIova(), gather.freed().isEmpty());
         driver.freeTablePages(gather.freed());
     }
 

@@ -17,8 +17,8 @@ import org.jspecify.annotations.Nullable;
 /**
  * The driver's side of one device behind an IOMMU.
  *
- * <p>Implements iommu:DMAP-1 to DMAP-13, SG-1 to SG-4, SG-19, DALLOC-5, BNC-3, dma-core:MSK-2, MSK-3, MSK-8. Thread-safe.
- * Mapping, unmapping and sync allocate nothing.
+ * <p>Implements iommu:DMAP-1 to DMAP-13, SG-1 to SG-4, SG-19, DALLOC-5, BNC-3, dma-core:MSK-2, MSK-3, MSK-8.
+ * Thread-safe. Mapping, unmapping and sync allocate nothing.
  */
 final class IommuDmaOps implements DmaOps {
     private static final long REQUIRED_MASK = 0xffff_ffffL;
@@ -91,8 +91,12 @@ final class IommuDmaOps implements DmaOps {
     }
 
     private void warnNotMapped(long dmaAddr, long sizeBytes) {
-        device.machine().log().warn("iommu_dma_unmap_page", device.name() + ": unmap of "
-                + Addresses.hexRange(dmaAddr, sizeBytes) + ", which is not mapped or maps physical byte 0 (iommu:DMAP-7)");
+        device.machine()
+                .log()
+                .warn(
+                        "iommu_dma_unmap_page",
+                        device.name() + ": unmap of " + Addresses.hexRange(dmaAddr, sizeBytes)
+                                + ", which is not mapped or maps physical byte 0 (iommu:DMAP-7)");
     }
 
     @Override

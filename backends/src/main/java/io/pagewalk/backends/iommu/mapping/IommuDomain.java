@@ -165,8 +165,11 @@ final class IommuDomain {
     private void unmap(long iova, long sizeBytes, InvalidationGather gather) {
         long unmapped = core.unmapFast(iova, sizeBytes, gather);
         if (unmapped != sizeBytes) {
-            machine.log().warn("iommu_dma_unmap", device.name() + ": unmapped " + Addresses.hex(unmapped) + " bytes at iova "
-                    + Addresses.hexRange(iova, sizeBytes) + " (iommu:DMAP-8)");
+            machine.log()
+                    .warn(
+                            "iommu_dma_unmap",
+                            device.name() + ": unmapped " + Addresses.hex(unmapped) + " bytes at iova "
+                                    + Addresses.hexRange(iova, sizeBytes) + " (iommu:DMAP-8)");
         }
     }
 
@@ -213,12 +216,17 @@ final class IommuDomain {
         }
     }
 
-    /** Looks at an inner byte, since a page that maps physical page 0 looks unmapped at its first one (iommu:DMAP-7). */
+    /**
+     * Looks at an inner byte, since a page that maps physical page 0 looks unmapped at its first one (iommu:DMAP-7).
+     */
     private boolean isUnmapped(long iova) {
         return core.iovaToPhys(iova + 1) == 0;
     }
 
-    /** Checks that nothing but the reserved ranges is taken, and that no range that is remembered as taken once is still mapped. */
+    /**
+     * Checks that nothing but the reserved ranges is taken, and that no range that is remembered as taken once is still
+     * mapped.
+     */
     void checkIdle(Consumer<String> violation) {
         if (flushQueue != null && flushQueue.queued() != 0) {
             violation.accept(device.name() + ": " + flushQueue.queued() + " ranges wait in the flush queue");

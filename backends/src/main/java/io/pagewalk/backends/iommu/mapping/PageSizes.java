@@ -19,8 +19,9 @@ final class PageSizes {
             candidates &= upTo(Long.lowestOneBit(both));
         }
         if (candidates == 0) {
-            throw new KernelBugException("no page size of " + Addresses.hex(bitmap) + " fits iova " + Addresses.hex(iova)
-                    + ", physical " + Addresses.hex(physAddr) + ", size " + Addresses.hex(sizeBytes) + " (iommu:CORE-10)");
+            throw new KernelBugException(
+                    "no page size of " + Addresses.hex(bitmap) + " fits iova " + Addresses.hex(iova) + ", physical "
+                            + Addresses.hex(physAddr) + ", size " + Addresses.hex(sizeBytes) + " (iommu:CORE-10)");
         }
         return Long.highestOneBit(candidates);
     }
@@ -37,8 +38,8 @@ final class PageSizes {
             return sizeBytes >>> shift;
         }
         long toLarger = larger - ((iova | physAddr) & (larger - 1));
-        boolean fits = Addresses.lessOrEqual(toLarger, -1L - larger)
-                && Addresses.lessOrEqual(toLarger + larger, sizeBytes);
+        boolean fits =
+                Addresses.lessOrEqual(toLarger, -1L - larger) && Addresses.lessOrEqual(toLarger + larger, sizeBytes);
         return (fits ? toLarger : sizeBytes) >>> shift;
     }
 }

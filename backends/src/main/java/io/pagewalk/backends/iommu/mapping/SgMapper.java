@@ -10,8 +10,8 @@ import io.pagewalk.dma.scatterlist.SgTable;
 /**
  * Maps a list for one device to one run of device addresses, and merges entries that meet in it.
  *
- * <p>Implements iommu:SG-5 to SG-18, SG-20, SG-21 without peer-to-peer pages (SG-6). Thread-safe; allocates nothing but to
- * unwind an error.
+ * <p>Implements iommu:SG-5 to SG-18, SG-20, SG-21 without peer-to-peer pages (SG-6). Thread-safe; allocates nothing but
+ * to unwind an error.
  */
 final class SgMapper {
     /* Two passes over the list, with the tables filled in between. The first rounds every entry to whole granules in place,

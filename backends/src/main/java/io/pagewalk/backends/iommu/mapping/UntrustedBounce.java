@@ -11,8 +11,8 @@ import io.pagewalk.dma.memory.Addresses;
 import io.pagewalk.dma.memory.CpuMemory;
 
 /**
- * The bounce in front of an IOMMU: a buffer of an untrusted device that shares a granule with other data is copied to granules
- * of its own, since an IOMMU protects whole granules only.
+ * The bounce in front of an IOMMU: a buffer of an untrusted device that shares a granule with other data is copied to
+ * granules of its own, since an IOMMU protects whole granules only.
  *
  * <p>Implements iommu:DMAP-3, DMAP-4, BNC-1 to BNC-3 for one device. Thread-safe; allocates nothing.
  */
@@ -67,8 +67,9 @@ final class UntrustedBounce {
 
     private long refuseInactive(int cpu, long physAddr, long sizeBytes) {
         if (inactiveSite.isFirst()) {
-            inactiveSite.message(device.name() + ": DMA bounce buffers are inactive, unable to map unaligned transaction at "
-                    + Addresses.hexRange(physAddr, sizeBytes));
+            inactiveSite.message(
+                    device.name() + ": DMA bounce buffers are inactive, unable to map unaligned transaction at "
+                            + Addresses.hexRange(physAddr, sizeBytes));
         }
         device.failure(cpu).record(FailureReason.NO_POOL, Errno.ENOMEM, physAddr, sizeBytes, 0, 0);
         return Dma.DMA_MAPPING_ERROR;

@@ -48,7 +48,9 @@ class IovaDomainTest {
 
     private int ranges() {
         int count = 0;
-        for (int range = iovas.tree().first(); range != IovaTree.ANCHOR; range = iovas.tree().next(range)) {
+        for (int range = iovas.tree().first();
+                range != IovaTree.ANCHOR;
+                range = iovas.tree().next(range)) {
             count++;
         }
         return count;
@@ -131,13 +133,24 @@ class IovaDomainTest {
             again[i] = alloc(1);
             depot[i] = cache.depotSize();
         }
-        assertThat(List.of(again[1], again[12], again[13], again[139], again[140], again[266], again[267], again[394], again[520]))
-                .containsExactly(0xffdf8L, 0xffe03L, 0xfff81L, 0xfffffL, 0xffe04L, 0xffe82L, 0xffe83L, 0xfff02L, 0xfff80L);
+        assertThat(List.of(
+                        again[1],
+                        again[12],
+                        again[13],
+                        again[139],
+                        again[140],
+                        again[266],
+                        again[267],
+                        again[394],
+                        again[520]))
+                .containsExactly(
+                        0xffdf8L, 0xffe03L, 0xfff81L, 0xfffffL, 0xffe04L, 0xffe82L, 0xffe83L, 0xfff02L, 0xfff80L);
         assertThat(List.of(depot[139], depot[140], depot[267], depot[394])).containsExactly(3, 2, 1, 0);
     }
 
     private static void assertMagazines(IovaRcache cache, int loaded, int prev, int depot) {
-        assertThat(List.of(cache.loadedCount(0), cache.prevCount(0), cache.depotSize())).containsExactly(loaded, prev, depot);
+        assertThat(List.of(cache.loadedCount(0), cache.prevCount(0), cache.depotSize()))
+                .containsExactly(loaded, prev, depot);
     }
 
     private void fillDepot(int magazines) {

@@ -55,16 +55,19 @@ class IovaTreeProperties {
     @Provide
     Arbitrary<List<Step>> programs() {
         Arbitrary<Long> sizes = Arbitraries.of(1L, 1L, 2L, 3L, 4L, 5L, 8L, 16L, 33L, 0x40L, 0x101L);
-        Arbitrary<Long> limits =
-                Arbitraries.of(0xfffffL, 0xfffffL, 0xfffffL, 0x100000L, 0x100010L, 0xffff0L, 0xfffff_ffffL, 0L, 0xfff80L, 0xffL);
+        Arbitrary<Long> limits = Arbitraries.of(
+                0xfffffL, 0xfffffL, 0xfffffL, 0x100000L, 0x100010L, 0xffff0L, 0xfffff_ffffL, 0L, 0xfff80L, 0xffL);
         Arbitrary<Step> alloc = Combinators.combine(sizes, limits, Arbitraries.of(true, true, true, false))
                 .as(IovaTreeProperties::alloc);
         Arbitrary<Step> free = Arbitraries.integers().between(0, 1000).map(IovaTreeProperties::free);
         Arbitrary<Step> reserve = Combinators.combine(
-                        Arbitraries.longs().between(0xfff80, 0x100020), Arbitraries.longs().between(0, 0x60))
+                        Arbitraries.longs().between(0xfff80, 0x100020),
+                        Arbitraries.longs().between(0, 0x60))
                 .as(IovaTreeProperties::reserve);
         return Arbitraries.frequencyOf(
-                        net.jqwik.api.Tuple.of(6, alloc), net.jqwik.api.Tuple.of(4, free), net.jqwik.api.Tuple.of(1, reserve))
+                        net.jqwik.api.Tuple.of(6, alloc),
+                        net.jqwik.api.Tuple.of(4, free),
+                        net.jqwik.api.Tuple.of(1, reserve))
                 .list()
                 .ofMinSize(1)
                 .ofMaxSize(150);

@@ -4,7 +4,9 @@ import java.util.ArrayList;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
-/** The range tree as a sorted list, written from the requirements without a thought for speed (iommu:IOVA-1 to IOVA-22). */
+/**
+ * The range tree as a sorted list, written from the requirements without a thought for speed (iommu:IOVA-1 to IOVA-22).
+ */
 final class NaiveIovas {
     /** One range; the last one of a list is the anchor. */
     static final class Range {

@@ -106,7 +106,8 @@ class DeviceIovasTest {
     void mappingOfNothingIsRefused() {
         try (World world = World.strict()) {
             DmaOps ops = world.ops;
-            assertThat(ops.mapPage(world.device, 0, RAM, 0, DmaDirection.TO_DEVICE, 0)).isEqualTo(Dma.DMA_MAPPING_ERROR);
+            assertThat(ops.mapPage(world.device, 0, RAM, 0, DmaDirection.TO_DEVICE, 0))
+                    .isEqualTo(Dma.DMA_MAPPING_ERROR);
             assertThat(world.map(RAM, 0x1000)).isEqualTo(0xfffff000L);
         }
     }

@@ -56,7 +56,8 @@ class FlushQueueTest {
     }
 
     @Test
-    @DisplayName("iommu:FQ-4, FQ-7: the timer runs 10 ms after the first queueing and starts again only with the next one")
+    @DisplayName(
+            "iommu:FQ-4, FQ-7: the timer runs 10 ms after the first queueing and starts again only with the next one")
     void timerRunsOnceAfterTheFirstQueueing() {
         mapAndUnmap(0);
         machine.clock().advance(5 * MILLISECOND);

@@ -132,7 +132,8 @@ class IommuCoreTest {
     @Test
     @DisplayName("iommu:CORE-21: entries that follow each other physically are mapped as one run")
     void adjacentEntriesAreOneRun() {
-        SgTable sg = new SgTable(3).add(0x400000, 0x100000).add(0x500000, 0x100000).add(0x9000, PAGE);
+        SgTable sg =
+                new SgTable(3).add(0x400000, 0x100000).add(0x500000, 0x100000).add(0x9000, PAGE);
         assertThat(core.mapSg(0x800000, sg, 3, READ_WRITE)).isEqualTo(0x201000);
         assertThat(table.leaves()).containsOnlyKeys(0x800000L, 0xa00000L);
     }

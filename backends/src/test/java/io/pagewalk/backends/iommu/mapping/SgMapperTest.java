@@ -109,7 +109,12 @@ class SgMapperTest {
                 NONE,
                 K64,
                 list(0x200, 0x300, 0, 0x1000, 0x800, 0x800, 0, 0x1000),
-                0xffffc200L, 0x300, 0xffffd000L, 0x1000, 0xffffe800L, 0x1800);
+                0xffffc200L,
+                0x300,
+                0xffffd000L,
+                0x1000,
+                0xffffe800L,
+                0x1800);
     }
 
     @Test
@@ -131,7 +136,12 @@ class SgMapperTest {
                 NONE,
                 0x3000,
                 lengths(0x2000, 0x1000, 0x1000, 0x4000),
-                0xffff8000L, 0x3000, 0xffffb000L, 0x1000, 0xffffc000L, 0x4000);
+                0xffff8000L,
+                0x3000,
+                0xffffb000L,
+                0x1000,
+                0xffffc000L,
+                0x4000);
     }
 
     @Test
@@ -214,7 +224,12 @@ class SgMapperTest {
                 0xffff,
                 K64,
                 list(0, 0xf000, 0x10, 0x1000, 0, 0x1000),
-                0xfffe0000L, 0xf000, 0xffff0010L, 0x1000, 0xffff2000L, 0x1000);
+                0xfffe0000L,
+                0xf000,
+                0xffff0010L,
+                0x1000,
+                0xffff2000L,
+                0x1000);
     }
 
     @Test

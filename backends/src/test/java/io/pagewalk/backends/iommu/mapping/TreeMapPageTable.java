@@ -69,7 +69,9 @@ final class TreeMapPageTable implements PageTable {
     @Override
     public synchronized long unmapPages(long iova, long sizeBytes, TablePageList freed) {
         Map.Entry<Long, Leaf> first = leaves.floorEntry(iova);
-        long size = first != null && first.getKey() == iova ? Math.max(sizeBytes, first.getValue().sizeBytes()) : sizeBytes;
+        long size = first != null && first.getKey() == iova
+                ? Math.max(sizeBytes, first.getValue().sizeBytes())
+                : sizeBytes;
         leaves.subMap(iova, true, iova + size - 1, true).clear();
         if (freesTables) {
             freed.add(nextTablePage);
@@ -81,7 +83,8 @@ final class TreeMapPageTable implements PageTable {
     @Override
     public synchronized long iovaToPhys(long iova) {
         Map.Entry<Long, Leaf> entry = leaves.floorEntry(iova);
-        if (entry == null || Long.compareUnsigned(iova - entry.getKey(), entry.getValue().sizeBytes()) >= 0) {
+        if (entry == null
+                || Long.compareUnsigned(iova - entry.getKey(), entry.getValue().sizeBytes()) >= 0) {
             return 0;
         }
         return entry.getValue().physAddr() + (iova - entry.getKey());

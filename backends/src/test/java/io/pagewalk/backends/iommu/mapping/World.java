@@ -33,7 +33,8 @@ final class World implements AutoCloseable {
     private World(Machine machine, RecordingDriver driver, boolean lazy, UnaryOperator<DeviceConfig> change) {
         this.machine = machine;
         this.driver = driver;
-        SwiotlbPool pool = SwiotlbBoot.boot(machine, BackendOptions.NONE, machine.commandLine().contains("swiotlb=1024"));
+        SwiotlbPool pool = SwiotlbBoot.boot(
+                machine, BackendOptions.NONE, machine.commandLine().contains("swiotlb=1024"));
         this.backend = new IommuBackend(machine, driver, pool, lazy);
         this.device = machine.addDevice(change.apply(DeviceConfig.named("nic")));
         this.ops = backend.attach(device);
