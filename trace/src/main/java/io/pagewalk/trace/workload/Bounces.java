@@ -141,7 +141,9 @@ final class Bounces {
             int end = bounces.size();
             if (waiting.isLatest) {
                 Bounce latest = bounces.get(end - 1);
-                while (end > 0 && bounces.get(end - 1).pid == latest.pid && bounces.get(end - 1).context == latest.context) {
+                while (end > 0
+                        && bounces.get(end - 1).pid == latest.pid
+                        && bounces.get(end - 1).context == latest.context) {
                     end--;
                 }
             }
