@@ -7,6 +7,7 @@ import io.pagewalk.trace.replay.DeviceInfo;
 import io.pagewalk.trace.replay.ReplayResult;
 import io.pagewalk.trace.replay.Tally;
 import io.pagewalk.trace.replay.Touch;
+import io.pagewalk.trace.workload.Anomaly;
 import java.io.PrintWriter;
 import java.util.List;
 import java.util.function.Function;
@@ -68,9 +69,11 @@ final class CompareReport {
                     CompareRows.count(summary.badLineCount()), first.get(0).lineNumber());
         }
         printLosses(out, summary);
-        result.anomalies()
-                .forEach((anomaly, count) -> out.printf(
-                        "note     %s %s (%s)%n", CompareRows.count(count), anomaly.label(), anomaly.meaning()));
+        result.anomalies().forEach((anomaly, count) -> {
+            if (anomaly != Anomaly.LOST_EVENTS_GAP) { // the lines on losses say it with their numbers
+                out.printf("note     %s %s (%s)%n", CompareRows.count(count), anomaly.label(), anomaly.meaning());
+            }
+        });
     }
 
     private static void printLosses(PrintWriter out, TraceSummary summary) {

@@ -1,0 +1,76 @@
+package io.pagewalk.cli;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.io.ByteArrayOutputStream;
+import java.io.IOException;
+import java.io.PrintStream;
+import java.net.URL;
+import java.net.URLClassLoader;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import javax.tools.JavaCompiler;
+import javax.tools.ToolProvider;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** What the README shows is what happens. */
+class ReadmeTest {
+    private static final Pattern JAVA = Pattern.compile("```java\\R(.*?)```", Pattern.DOTALL);
+
+    @TempDir
+    Path folder;
+
+    private static String readme() throws IOException {
+        return Files.readString(Path.of("..", "README.md"));
+    }
+
+    @Test
+    void theExampleCompilesAndPrintsWhatTheReadmeSays() throws Exception {
+        Matcher example = JAVA.matcher(readme());
+        assertThat(example.find()).isTrue();
+        Path source = Files.writeString(folder.resolve("Example.java"), example.group(1));
+        JavaCompiler compiler = ToolProvider.getSystemJavaCompiler();
+        int failed = compiler.run(
+                null, null, null, "-proc:none", "-cp", System.getProperty("java.class.path"), "-d", folder.toString(), source.toString());
+        assertThat(failed).isZero();
+        List<String> printed = run().lines().toList();
+        assertThat(printed).hasSize(2);
+        assertThat(printed.get(0)).isEqualTo("hello");
+        assertThat(printed.get(1)).contains("nic0", "blocked");
+    }
+
+    private String run() throws Exception {
+        ByteArrayOutputStream bytes = new ByteArrayOutputStream();
+        PrintStream before = System.out;
+        try (URLClassLoader loader =
+                        new URLClassLoader(new URL[] {folder.toUri().toURL()}, ReadmeTest.class.getClassLoader());
+                PrintStream captured = new PrintStream(bytes, true, StandardCharsets.UTF_8)) {
+            System.setOut(captured);
+            loader.loadClass("Example").getMethod("main", String[].class).invoke(null, (Object) new String[0]);
+        } finally {
+            System.setOut(before);
+        }
+        return bytes.toString(StandardCharsets.UTF_8);
+    }
+
+    @Test
+    void theTableItShowsIsTheTableThatIsPrinted() throws IOException {
+        List<String> printed = withoutTimes(Ran.pagewalk("compare").out());
+        assertThat(printed).hasSizeGreaterThan(30);
+        assertThat(withoutTimes(readme())).containsAll(printed);
+    }
+
+    /** The counts are the same on every host; times, and what depends on them in widths, are not. */
+    private static List<String> withoutTimes(String text) {
+        return text.lines()
+                .takeWhile(l -> !l.startsWith("Time of a call"))
+                .filter(l -> l.startsWith("  ") || l.startsWith("trace ") || l.startsWith("device "))
+                .map(l -> l.strip().replaceAll("\\s{2,}", "  "))
+                .toList();
+    }
+}
