@@ -16,6 +16,7 @@ import io.pagewalk.dma.memory.RamMap;
 import io.pagewalk.dma.memory.Zone;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Objects;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -78,7 +79,8 @@ class DirectCoherentTest {
         dirty.putLong(0, 5);
         long physAddr = dirty.physAddr(0);
         dirty.close();
-        try (CoherentBuffer buffer = device.dma().allocCoherent(0x1000, DmaAttrs.NO_KERNEL_MAPPING)) {
+        try (CoherentBuffer buffer =
+                Objects.requireNonNull(device.dma().allocCoherent(0x1000, DmaAttrs.NO_KERNEL_MAPPING))) {
             assertThat(buffer.physAddr(0)).isEqualTo(physAddr);
             assertThat(buffer.getLong(0)).isEqualTo(5);
         }

@@ -66,7 +66,7 @@ class DirectOpsTest {
     }
 
     private static long used(Machine machine) {
-        return metrics(machine).get(Metric.POOL_USED_SLOTS);
+        return metrics(machine).getOrDefault(Metric.POOL_USED_SLOTS, 0L);
     }
 
     private static Map<Metric, Long> metrics(Machine machine) {

@@ -132,7 +132,7 @@ class SwiotlbPoolProperties {
         }
 
         private void map(Step step) {
-            long orig = ORIG_FIRST + step.origOffset();
+            long orig = (long) ORIG_FIRST + step.origOffset();
             long expected = model.map(
                     step.cpu(),
                     orig,
