@@ -36,7 +36,9 @@ final class SecondStageMap {
     }
 
     int map(long firstPfn, long firstPhysPfn, long pageCount, int prot) {
-        return pageCount == 1 ? mapPage(firstPfn, firstPhysPfn, prot) : mapRuns(firstPfn, firstPhysPfn, pageCount, prot);
+        return pageCount == 1
+                ? mapPage(firstPfn, firstPhysPfn, prot)
+                : mapRuns(firstPfn, firstPhysPfn, pageCount, prot);
     }
 
     /** One page has one level and one entry. */

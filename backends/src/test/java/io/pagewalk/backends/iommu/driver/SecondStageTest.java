@@ -108,7 +108,9 @@ class SecondStageTest {
 
         assertThat(world.map(0x1f_f000, 0x3f_f000, KIB4, 0x402)).isZero();
 
-        assertThat(world.table.tablePages()).as("root, level 2, level 1 at both ends").isEqualTo(4);
+        assertThat(world.table.tablePages())
+                .as("root, level 2, level 1 at both ends")
+                .isEqualTo(4);
         assertThat(world.table.iovaToPhys(0x1f_f000)).isEqualTo(0x3f_f000);
         assertThat(world.table.iovaToPhys(0x5f_ffff)).isEqualTo(0x7f_ffff);
         assertThat(world.table.iovaToPhys(0x60_0fff)).isEqualTo(0x80_0fff);
@@ -231,7 +233,9 @@ class SecondStageTest {
         assertThat(world.map(MIB2 + KIB4, 0x900_0000, KIB4, 2)).isZero();
 
         assertThat(world.table.iovaToPhys(MIB2 + KIB4)).isEqualTo(0x4000_1000);
-        assertThat(world.machine.memory().getLong(0x4000_0008)).as("the mapped memory").isZero();
+        assertThat(world.machine.memory().getLong(0x4000_0008))
+                .as("the mapped memory")
+                .isZero();
         assertThat(world.machine.log().entries())
                 .extracting(KernelLog.Entry::text)
                 .containsExactly(
@@ -263,12 +267,20 @@ class SecondStageTest {
     @Test
     void unmappingAHoleTakesWhatTheLevelOfTheHoleSpans() {
         VtdWorld world = width39();
-        assertThat(unmapOnly(world, MIB2, 0x8000, new TablePageList())).as("empty").isEqualTo(GIB1);
+        assertThat(unmapOnly(world, MIB2, 0x8000, new TablePageList()))
+                .as("empty")
+                .isEqualTo(GIB1);
         world.map(0x1000, 0x800_0000, KIB4, 1);
 
-        assertThat(unmapOnly(world, 0x5000, 0x3000, new TablePageList())).as("level 1").isEqualTo(0x3000);
-        assertThat(unmapOnly(world, 0x40_0000, 0x3000, new TablePageList())).as("level 2").isEqualTo(MIB2);
-        assertThat(unmapOnly(world, GIB1, 0x3000, new TablePageList())).as("level 3").isEqualTo(GIB1);
+        assertThat(unmapOnly(world, 0x5000, 0x3000, new TablePageList()))
+                .as("level 1")
+                .isEqualTo(0x3000);
+        assertThat(unmapOnly(world, 0x40_0000, 0x3000, new TablePageList()))
+                .as("level 2")
+                .isEqualTo(MIB2);
+        assertThat(unmapOnly(world, GIB1, 0x3000, new TablePageList()))
+                .as("level 3")
+                .isEqualTo(GIB1);
         assertThat(world.table.iovaToPhys(0x1000)).isEqualTo(0x800_0000);
     }
 
@@ -330,8 +342,7 @@ class SecondStageTest {
         assertThat(unmapOnly(world, GIB1, GIB1, freed)).isEqualTo(GIB1);
 
         assertThat(List.of(freed.get(0), freed.get(1), freed.get(2)))
-                .containsExactly(
-                        level2, entry(world, level2, 0) & ~0xfffL, entry(world, level2, 5) & ~0xfffL);
+                .containsExactly(level2, entry(world, level2, 0) & ~0xfffL, entry(world, level2, 5) & ~0xfffL);
         assertThat(freed.size()).isEqualTo(3);
         assertThat(world.table.tablePages()).isEqualTo(1);
         assertThat(world.violations()).as("three pages are on their way back").isEmpty();
@@ -353,7 +364,8 @@ class SecondStageTest {
         VtdWorld world = width39();
         world.map(0x7f_ffff_f000L, 0x800_0000, KIB4, 1);
 
-        assertThat(unmapOnly(world, 0x7f_ffff_f000L, 2 * KIB4, new TablePageList())).isEqualTo(2 * KIB4);
+        assertThat(unmapOnly(world, 0x7f_ffff_f000L, 2 * KIB4, new TablePageList()))
+                .isEqualTo(2 * KIB4);
         assertThat(world.table.iovaToPhys(0x7f_ffff_f000L)).isZero();
     }
 
@@ -426,7 +438,9 @@ class SecondStageTest {
         unmapOnly(world, 0x80_0000_0000L, KIB4, new TablePageList());
 
         assertThat(world.driver.attach(world.device, world.table)).isEqualTo(2);
-        assertThat(world.violations()).as("empty tables above the width are given back").isEmpty();
+        assertThat(world.violations())
+                .as("empty tables above the width are given back")
+                .isEmpty();
     }
 
     // ---- running out

@@ -47,8 +47,8 @@ class VtdConcurrencyTest {
     }
 
     /**
-     * The driver gives a page to the device, takes it back, invalidates, and scribbles over it as its next owner would. The
-     * device writes to whatever it reaches; its writes must never show after the invalidation.
+     * The driver gives a page to the device, takes it back, invalidates, and scribbles over it as its next owner would.
+     * The device writes to whatever it reaches; its writes must never show after the invalidation.
      */
     @Test
     void afterAnInvalidationNoWriteOfTheDeviceArrives() throws InterruptedException {

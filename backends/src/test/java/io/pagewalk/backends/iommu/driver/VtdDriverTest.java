@@ -238,7 +238,9 @@ class VtdDriverTest {
         long hits = world.metric(Metric.IOTLB_HITS);
         world.driver.invalidateDomain(3);
         world.translate(0x5000, Access.READ);
-        assertThat(world.metric(Metric.IOTLB_HITS)).as("only the other domain was dropped").isEqualTo(hits + 1);
+        assertThat(world.metric(Metric.IOTLB_HITS))
+                .as("only the other domain was dropped")
+                .isEqualTo(hits + 1);
         assertThat(world.violations()).isEmpty();
     }
 
@@ -330,7 +332,8 @@ class VtdDriverTest {
         world.machine.failures().failNth("iommu.table-page", 1);
 
         assertThatThrownBy(world.driver::newTable)
-                .isInstanceOfSatisfying(DmaException.class, e -> assertThat(e.errno()).isEqualTo(Errno.ENOMEM));
+                .isInstanceOfSatisfying(
+                        DmaException.class, e -> assertThat(e.errno()).isEqualTo(Errno.ENOMEM));
     }
 
     @Test

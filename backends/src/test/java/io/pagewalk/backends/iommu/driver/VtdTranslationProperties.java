@@ -19,8 +19,8 @@ import net.jqwik.api.Tuple;
 import net.jqwik.api.statistics.Statistics;
 
 /**
- * Random maps and unmaps against a map of pages: the driver's look-up, a naive reading of the bytes and the unit agree with
- * it after every step.
+ * Random maps and unmaps against a map of pages: the driver's look-up, a naive reading of the bytes and the unit agree
+ * with it after every step.
  */
 class VtdTranslationProperties {
     private static final long PAGE = 4096;
@@ -59,7 +59,12 @@ class VtdTranslationProperties {
     Arbitrary<List<Step>> steps() {
         Arbitrary<Integer> stretch = Arbitraries.integers().between(0, STRETCHES.length - 1);
         Arbitrary<Integer> prot = Arbitraries.of(
-                0, 0, IommuProt.READ, IommuProt.WRITE, IommuProt.READ | IommuProt.WRITE, IommuProt.READ | IommuProt.WRITE);
+                0,
+                0,
+                IommuProt.READ,
+                IommuProt.WRITE,
+                IommuProt.READ | IommuProt.WRITE,
+                IommuProt.READ | IommuProt.WRITE);
         Arbitrary<Integer> target = Arbitraries.integers().between(0, 1 << 20);
         Arbitrary<Step> small = Combinators.combine(
                         stretch,
@@ -68,8 +73,8 @@ class VtdTranslationProperties {
                         prot,
                         target)
                 .as((s, page, pages, p, t) -> new Step(s, page, Math.min(pages, PAGES_PER_MIB2 - page), p, t));
-        Arbitrary<Step> large = Combinators.combine(stretch, prot, target)
-                .as((s, p, t) -> new Step(s, 0, PAGES_PER_MIB2, p, t));
+        Arbitrary<Step> large =
+                Combinators.combine(stretch, prot, target).as((s, p, t) -> new Step(s, 0, PAGES_PER_MIB2, p, t));
         return Arbitraries.frequencyOf(Tuple.of(5, small), Tuple.of(1, large))
                 .list()
                 .ofMinSize(1)
@@ -81,7 +86,8 @@ class VtdTranslationProperties {
 
     @Property(tries = 150)
     void driverBytesAndHardwareAgreeWithTheModel(@ForAll("steps") List<Step> steps) {
-        VtdWorld world = VtdWorld.create(VtdWorld.smallPool().with("iommu.widthBits", 39).with("iommu.iotlbEntries", 64));
+        VtdWorld world =
+                VtdWorld.create(VtdWorld.smallPool().with("iommu.widthBits", 39).with("iommu.iotlbEntries", 64));
         Map<Long, Target> model = new TreeMap<>();
         for (Step step : steps) {
             apply(world, model, step);

@@ -88,8 +88,8 @@ class AccessGuardTest {
     }
 
     /**
-     * A writer takes a resource away, drains, and poisons it; readers who found it must not meet the poison. This is what an
-     * invalidation does with a page.
+     * A writer takes a resource away, drains, and poisons it; readers who found it must not meet the poison. This is
+     * what an invalidation does with a page.
      */
     @Test
     void nobodyIsInsideWithWhatWasTakenAwayBeforeTheDrain() throws InterruptedException {

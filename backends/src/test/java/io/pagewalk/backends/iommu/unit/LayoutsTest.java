@@ -11,9 +11,11 @@ class LayoutsTest {
     /** iommu:CTX-4. */
     @Test
     void contextEntriesHaveTheBytesOfTheExamples() {
-        assertThat(ContextLayout.contextLow(0x1234_5000L, ContextLayout.TT_TABLES)).isEqualTo(0x1234_5001L);
+        assertThat(ContextLayout.contextLow(0x1234_5000L, ContextLayout.TT_TABLES))
+                .isEqualTo(0x1234_5001L);
         assertThat(ContextLayout.contextHigh(5, 2)).isEqualTo(0x502);
-        assertThat(ContextLayout.contextLow(0x1234_5000L, ContextLayout.TT_DEVICE_TLB)).isEqualTo(0x1234_5005L);
+        assertThat(ContextLayout.contextLow(0x1234_5000L, ContextLayout.TT_DEVICE_TLB))
+                .isEqualTo(0x1234_5005L);
         assertThat(ContextLayout.contextLow(0, ContextLayout.TT_PASS_THROUGH)).isEqualTo(0x9);
         assertThat(ContextLayout.contextHigh(1, 3)).isEqualTo(0x103);
     }
@@ -43,7 +45,8 @@ class LayoutsTest {
     /** iommu:INV-6. */
     @Test
     void contextDescriptorsHaveTheBytesOfTheExamples() {
-        assertThat(InvalidationLayout.context(InvalidationLayout.DEVICE, 5, 0x310)).isEqualTo(0x310_0005_0031L);
+        assertThat(InvalidationLayout.context(InvalidationLayout.DEVICE, 5, 0x310))
+                .isEqualTo(0x310_0005_0031L);
         assertThat(InvalidationLayout.context(InvalidationLayout.GLOBAL, 0, 0)).isEqualTo(0x11L);
     }
 
@@ -80,8 +83,10 @@ class LayoutsTest {
         assertThat(VtdCapability.faultRecords(cap)).isEqualTo(5);
         assertThat(VtdCapability.faultRecordOffset(cap)).isEqualTo(VtdRegisters.FRCD);
         assertThat(cap >>> 7 & 1).as("caching mode").isZero();
-        assertThat(VtdCapability.largeLevels(VtdCapability.cap(new VtdFeatures(48, 0, 52, 1, 1, 0, false)))).isZero();
-        assertThat(VtdCapability.largeLevels(VtdCapability.cap(VtdFeatures.DEFAULT))).isEqualTo(2);
+        assertThat(VtdCapability.largeLevels(VtdCapability.cap(new VtdFeatures(48, 0, 52, 1, 1, 0, false))))
+                .isZero();
+        assertThat(VtdCapability.largeLevels(VtdCapability.cap(VtdFeatures.DEFAULT)))
+                .isEqualTo(2);
         assertThat(VtdCapability.ecap(features) & 0xff).isEqualTo(0xc3);
     }
 
