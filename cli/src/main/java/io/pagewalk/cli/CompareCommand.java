@@ -1,7 +1,6 @@
 package io.pagewalk.cli;
 
 import io.pagewalk.dma.spi.DmaBackends;
-import io.pagewalk.trace.BadLine;
 import io.pagewalk.trace.BundledTrace;
 import io.pagewalk.trace.TraceReader;
 import io.pagewalk.trace.replay.AddressCollisionException;
@@ -35,10 +34,9 @@ import picocli.CommandLine.Spec;
             "Each DMA call of the trace is made on one emulated machine per backend, with the trace's physical addresses, CPUs and times. While "
                     + "a buffer is mapped, data moves through the device's bus and is compared with what the CPU wrote or will read.",
             "",
-            "A mapping that fails is a result, not an error: the exit status is 0 unless data did not match or an invariant broke.",
-            ""
+            "A mapping that fails is a result, not an error: the exit status is 0 unless data did not match or an invariant broke."
         },
-        optionListHeading = "Options:%n",
+        optionListHeading = "%nOptions:%n",
         parameterListHeading = "%n",
         footerHeading = "%nRows of the table:%n",
         exitCodeListHeading = "%nExit status:%n",
@@ -153,8 +151,7 @@ final class CompareCommand implements Callable<Integer> {
     private TraceReader open(ProgressLine progress) throws IOException {
         TraceReader.Options options = TraceReader.Options.defaults()
                 .pedantic(pedantic)
-                .listener((file, lineNumber, text, reason) ->
-                        progress.say(new BadLine(file, lineNumber, text, reason).message()));
+                .listener(bad -> progress.say(bad.message()));
         if (trace == null) {
             return BundledTrace.open();
         }

@@ -11,9 +11,12 @@ import java.io.PrintWriter;
 import java.util.List;
 import java.util.function.Function;
 import java.util.stream.Collectors;
+import picocli.CommandLine.Help;
 
 /** The comparison as text: what was read, one aligned table, and what a reader should know of it. */
 final class CompareReport {
+    private static final int MEANING_INDENT = 34;
+
     private final ReplayResult result;
     private final List<BackendResult> backends;
 
@@ -22,11 +25,14 @@ final class CompareReport {
         this.backends = result.backends();
     }
 
-    /** What each row of the table means, a line each. */
-    static String[] rowsOfTheTable() {
-        return CompareRows.all().stream()
-                .map(row -> String.format("  %-28s %s", row.label().strip(), row.meaning()))
-                .toArray(String[]::new);
+    /** What each row of the table means, for the help. */
+    static String rowsOfTheTable() {
+        Help.TextTable table = Help.TextTable.forColumns(
+                Help.defaultColorScheme(Help.Ansi.OFF),
+                new Help.Column(MEANING_INDENT, 2, Help.Column.Overflow.SPAN),
+                new Help.Column(Pagewalk.HELP_WIDTH - MEANING_INDENT, 0, Help.Column.Overflow.WRAP));
+        CompareRows.all().forEach(row -> table.addRowValues(row.label(), row.meaning()));
+        return table.toString();
     }
 
     void print(PrintWriter out, boolean perDevice) {
@@ -107,7 +113,7 @@ final class CompareReport {
         TextTable table =
                 new TextTable(backends.stream().map(BackendResult::name).toList());
         table.heading("Calls");
-        add(table, CompareRows.calls(backends, of));
+        add(table, CompareRows.calls(CompareRows.reasons(backends, of), of));
         table.heading("Data, compared in "
                 + (result.touch() == Touch.FULL ? "full" : "the first and last 64 bytes of each segment"));
         add(table, CompareRows.data(of));

@@ -31,15 +31,18 @@ final class CompareRows {
     private CompareRows() {}
 
     /** What was called and what became of it. */
-    static List<Row> calls(List<BackendResult> backends, Function<BackendResult, Tally> of) {
+    static List<Row> calls(Set<FailureReason> reasons, Function<BackendResult, Tally> of) {
         List<Row> rows = new ArrayList<>();
         rows.add(count("maps tried", "calls of map: a page or a list counts as one", of, Tally::mapsTried));
         rows.add(count("maps", "calls of map that gave an address", of, Tally::mapsDone));
         rows.add(count("unmaps", "calls of unmap", of, Tally::unmaps));
         rows.add(count("failed", "calls of map that failed, by reason below", of, Tally::failed));
-        for (FailureReason reason : reasons(backends, of)) {
+        for (FailureReason reason : reasons) {
             rows.add(count(
-                    "  " + reason, reason.knob(), of, t -> t.failuresByReason().getOrDefault(reason, 0L)));
+                    "  " + reason,
+                    "maps that failed so; what helps: " + reason.knob(),
+                    of,
+                    t -> t.failuresByReason().getOrDefault(reason, 0L)));
         }
         rows.add(count("syncs", "calls of sync for the CPU or the device", of, Tally::syncs));
         rows.add(count("still live", "mappings that the trace does not end", of, Tally::stillLive));
@@ -51,7 +54,8 @@ final class CompareRows {
         return rows;
     }
 
-    private static Set<FailureReason> reasons(List<BackendResult> backends, Function<BackendResult, Tally> of) {
+    /** The reasons for which maps failed on any backend. */
+    static Set<FailureReason> reasons(List<BackendResult> backends, Function<BackendResult, Tally> of) {
         Set<FailureReason> reasons = EnumSet.noneOf(FailureReason.class);
         backends.forEach(b -> reasons.addAll(of.apply(b).failuresByReason().keySet()));
         return reasons;
@@ -176,10 +180,7 @@ final class CompareRows {
     /** Every row with its meaning, for the help: reasons and metrics in full. */
     static List<Row> all() {
         Function<BackendResult, Tally> total = BackendResult::total;
-        List<Row> rows = new ArrayList<>(calls(List.of(), total));
-        for (FailureReason reason : FailureReason.values()) {
-            rows.add(new Row("failed: " + reason, "what would help: " + reason.knob(), b -> NONE));
-        }
+        List<Row> rows = new ArrayList<>(calls(EnumSet.allOf(FailureReason.class), total));
         rows.addAll(data(total));
         for (Metric metric : Metric.values()) {
             rows.add(metric(metric));

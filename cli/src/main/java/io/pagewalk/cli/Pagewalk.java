@@ -32,6 +32,9 @@ import picocli.CommandLine.Spec;
             "70:a fault of ours; --debug shows where"
         })
 public final class Pagewalk implements Runnable {
+    /** Columns of the help. */
+    static final int HELP_WIDTH = 110;
+
     @Spec
     @SuppressWarnings("NullAway.Init") // picocli sets it before anything runs
     private CommandSpec spec;
@@ -68,6 +71,8 @@ public final class Pagewalk implements Runnable {
         int status = command.setOut(out)
                 .setErr(err)
                 .setCaseInsensitiveEnumValuesAllowed(true)
+                .setUsageHelpWidth(HELP_WIDTH)
+                .setParameterExceptionHandler(Pagewalk::wrongUsage)
                 .setExecutionExceptionHandler(Pagewalk::report)
                 .execute(args);
         out.flush();
@@ -78,7 +83,14 @@ public final class Pagewalk implements Runnable {
     /** Without a subcommand there is nothing to do: show what there is. */
     @Override
     public void run() {
-        throw new ParameterException(spec.commandLine(), "a command is missing");
+        throw new ParameterException(spec.commandLine(), "a command is missing, such as: pagewalk compare");
+    }
+
+    private static int wrongUsage(ParameterException wrong, String[] args) {
+        CommandLine command = wrong.getCommandLine();
+        command.getErr().println("pagewalk: " + wrong.getMessage());
+        command.getErr().println("Try '" + command.getCommandSpec().qualifiedName() + " --help'.");
+        return ExitStatus.USAGE;
     }
 
     private static int report(Exception error, CommandLine command, ParseResult parsed) {

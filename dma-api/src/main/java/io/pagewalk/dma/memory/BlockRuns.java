@@ -49,7 +49,10 @@ final class BlockRuns {
             first = below.getKey();
         }
         Long lastOfNext = lastByFirst.remove(last + 1);
-        lastByFirst.put(first, lastOfNext == null ? last : lastOfNext);
+        if (lastOfNext != null) {
+            last = lastOfNext;
+        }
+        lastByFirst.put(first, last);
     }
 
     void remove(long pfn) {

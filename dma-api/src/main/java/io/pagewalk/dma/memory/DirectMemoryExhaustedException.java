@@ -8,6 +8,7 @@ public final class DirectMemoryExhaustedException extends RuntimeException {
 
     private static final long serialVersionUID = 1L;
 
+    /** Bytes of direct memory that backed RAM then. */
     private final long residentBytes;
 
     DirectMemoryExhaustedException(long physAddr, long sizeBytes, long residentBytes, Throwable cause) {

@@ -39,11 +39,23 @@ public final class PageFrames {
         final int[] dirtyBits = new int[GROUP_FRAMES / Integer.SIZE];
     }
 
+    /**
+     * Leaves of groups. Elements are written under the lock alone; a racing reader may miss one and then takes the
+     * lock.
+     */
+    private static final class Directory {
+        final @Nullable Group[][] leaves;
+
+        Directory(@Nullable Group[][] leaves) {
+            this.leaves = leaves;
+        }
+    }
+
     private final ConcurrentHashMap<Long, List<FrameFreeHook>> hooks = new ConcurrentHashMap<>();
     private final Object growth = new Object();
 
-    /** Leaves of groups; it grows with the highest frame touched. Elements are written under the lock alone. */
-    private volatile @Nullable Group[][] directory = new Group[0][];
+    /** Grows with the highest frame touched. */
+    private volatile Directory directory = new Directory(new Group[0][]);
 
     /** Makes frames that all have no references, no pins, and are clean. */
     public PageFrames() {}
@@ -293,7 +305,7 @@ public final class PageFrames {
 
     private @Nullable Group find(long pfn) {
         requireFrame(pfn);
-        @Nullable Group[][] leaves = directory;
+        @Nullable Group[][] leaves = directory.leaves;
         int leafIndex = leafIndexOf(pfn);
         if (leafIndex >= leaves.length || leaves[leafIndex] == null) {
             return null;
@@ -319,13 +331,15 @@ public final class PageFrames {
     }
 
     private @Nullable Group[] leafFor(int leafIndex) {
-        if (leafIndex >= directory.length) {
-            directory = Arrays.copyOf(directory, Math.max(leafIndex + 1, directory.length * 2));
+        @Nullable Group[][] leaves = directory.leaves;
+        if (leafIndex >= leaves.length) {
+            leaves = Arrays.copyOf(leaves, Math.max(leafIndex + 1, leaves.length * 2));
+            directory = new Directory(leaves);
         }
-        if (directory[leafIndex] == null) {
-            directory[leafIndex] = new Group[LEAF_GROUPS];
+        if (leaves[leafIndex] == null) {
+            leaves[leafIndex] = new Group[LEAF_GROUPS];
         }
-        return directory[leafIndex];
+        return leaves[leafIndex];
     }
 
     private static void requireFrame(long pfn) {

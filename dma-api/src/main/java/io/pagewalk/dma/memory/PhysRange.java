@@ -11,6 +11,8 @@ public record PhysRange(long first, long last) {
     /**
      * Checks the order of the two ends.
      *
+     * @param first the first byte
+     * @param last the last byte
      * @throws IllegalArgumentException if {@code last} is below {@code first}
      */
     public PhysRange {

@@ -3,14 +3,11 @@ package io.pagewalk.trace.replay;
 import io.pagewalk.dma.CoherentBuffer;
 import io.pagewalk.dma.Device;
 import io.pagewalk.dma.DeviceConfig;
-import io.pagewalk.dma.Dma;
 import io.pagewalk.dma.DmaDirection;
 import io.pagewalk.dma.Machine;
 import io.pagewalk.dma.memory.Addresses;
-import io.pagewalk.dma.scatterlist.SgTable;
 import io.pagewalk.dma.spi.Metric;
 import io.pagewalk.trace.workload.Operation;
-import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.EnumMap;
 import java.util.LinkedHashMap;
@@ -54,10 +51,8 @@ final class BackendRun implements AutoCloseable {
     private final CoherentCheck coherent;
     private final Findings findings = new Findings();
     private final Findings staleReads = new Findings();
-    private final CallTimer mapTimer;
-    private final CallTimer unmapTimer;
+    private final MappingCalls calls;
     private final List<DeviceRun> devices = new ArrayList<>();
-    private final ArrayDeque<SgTable> spareTables = new ArrayDeque<>();
     private final byte[] sample = new byte[SAMPLE_BYTES];
 
     BackendRun(int index, String name, String summary, Machine machine, Touch touch, boolean timing) {
@@ -67,8 +62,7 @@ final class BackendRun implements AutoCloseable {
         this.machine = machine;
         this.mover = new DataMover(machine, new TouchWalk(touch), findings);
         this.coherent = new CoherentCheck(findings);
-        this.mapTimer = new CallTimer(timing);
-        this.unmapTimer = new CallTimer(timing);
+        this.calls = new MappingCalls(index, timing);
     }
 
     Machine machine() {
@@ -100,7 +94,7 @@ final class BackendRun implements AutoCloseable {
         if (direction.deviceReads()) {
             mover.cpuWrites(live, 0, live.sizeBytes);
         }
-        call(live, run.device().dma(cpu));
+        calls.map(live, run.device().dma(cpu));
         if (!live.isMapped(index)) {
             tally.failed(run.device().failure(cpu).reason());
             return;
@@ -112,46 +106,6 @@ final class BackendRun implements AutoCloseable {
         }
     }
 
-    private void call(LiveMapping live, Dma dma) {
-        if (live.isList()) {
-            callForList(live, dma);
-        } else {
-            Operation.Map map = live.map;
-            long start = mapTimer.start();
-            long dmaAddr = dma.mapPage(map.physAddrs()[0], live.sizeBytes, map.direction(), map.attrs());
-            mapTimer.stop(start);
-            live.dmaAddrs[index] = dmaAddr;
-        }
-    }
-
-    private void callForList(LiveMapping live, Dma dma) {
-        Operation.Map map = live.map;
-        SgTable table = tableFor(map);
-        long start = mapTimer.start();
-        int nents = dma.mapSg(table, table.origNents(), map.direction(), map.attrs());
-        mapTimer.stop(start);
-        if (nents == 0) {
-            recycle(table);
-        } else {
-            live.tables[index] = table;
-            live.dmaAddrs[index] = table.dmaAddr(0);
-        }
-    }
-
-    private SgTable tableFor(Operation.Map map) {
-        SgTable spare = spareTables.poll();
-        SgTable table = spare == null ? new SgTable(map.physAddrs().length) : spare;
-        for (int i = 0; i < map.physAddrs().length; i++) {
-            table.add(map.physAddrs()[i], map.lengthsBytes()[i]);
-        }
-        return table;
-    }
-
-    private void recycle(SgTable table) {
-        table.clear();
-        spareTables.push(table);
-    }
-
     // ---- unmaps
 
     void unmap(LiveMapping live, int attrs, int cpu) {
@@ -161,14 +115,13 @@ final class BackendRun implements AutoCloseable {
         DeviceRun run = devices.get(live.device);
         TallyCounter tally = run.tally();
         boolean readBack = live.isReadBackAfter(attrs);
-        boolean fine = !live.wrong[index]
-                & (!readBack || mover.deviceWrites(live, index, 0, live.sizeBytes, run.device(), tally));
+        boolean written = !readBack || mover.deviceWrites(live, index, 0, live.sizeBytes, run.device(), tally);
         long offset = sampleOffset(live);
-        long sampleAddr = dmaAddrAt(live, offset);
-        callUnmap(live, run.device().dma(cpu), attrs);
+        long sampleAddr = calls.dmaAddrAt(live, offset);
+        calls.unmap(live, run.device().dma(cpu), attrs);
         tally.unmaps++;
-        fine &= !readBack || mover.cpuReads(live, 0, live.sizeBytes, tally);
-        if (fine) {
+        boolean arrived = !readBack || mover.cpuReads(live, 0, live.sizeBytes, tally);
+        if (written && arrived && !live.wrong[index]) {
             tally.verifiedMaps++;
         } else {
             tally.mismatchedMaps++;
@@ -176,41 +129,10 @@ final class BackendRun implements AutoCloseable {
         readStale(run, sampleAddr, live);
     }
 
-    private void callUnmap(LiveMapping live, Dma dma, int attrs) {
-        DmaDirection direction = live.map.direction();
-        SgTable table = live.table(index);
-        long start = unmapTimer.start();
-        if (table == null) {
-            dma.unmapPage(live.dmaAddrs[index], live.sizeBytes, direction, attrs);
-        } else {
-            dma.unmapSg(table, table.origNents(), direction, attrs);
-        }
-        unmapTimer.stop(start);
-        if (table != null) {
-            recycle(table);
-            live.tables[index] = null;
-        }
-        live.dmaAddrs[index] = LiveMapping.NOT_MAPPED;
-    }
-
     /** A place in the mapping from which on there are up to 8 bytes. */
     private static long sampleOffset(LiveMapping live) {
         long places = live.sizeBytes - SAMPLE_BYTES + 1;
         return places <= 1 ? 0 : Long.remainderUnsigned(Pattern.mix(live.map.id(), places), places);
-    }
-
-    private long dmaAddrAt(LiveMapping live, long offset) {
-        SgTable table = live.table(index);
-        if (table == null) {
-            return live.dmaAddrs[index] + offset;
-        }
-        long left = offset;
-        int segment = 0;
-        while (segment < table.nents() - 1 && left >= table.dmaLengthBytes(segment)) {
-            left -= table.dmaLengthBytes(segment);
-            segment++;
-        }
-        return table.dmaAddr(segment) + left;
     }
 
     /** The device reads once more what was just unmapped, within one page: it gets through or is blocked. */
@@ -238,16 +160,13 @@ final class BackendRun implements AutoCloseable {
         DeviceRun run = devices.get(live.device);
         TallyCounter tally = run.tally();
         tally.syncs++;
-        boolean fine = true;
         boolean moves = live.map.direction().deviceWrites();
-        if (moves) {
-            fine = mover.deviceWrites(live, index, offset, sizeBytes, run.device(), tally);
+        boolean written = !moves || mover.deviceWrites(live, index, offset, sizeBytes, run.device(), tally);
+        calls.syncForCpu(live, offset, sizeBytes, run.device().dma(cpu));
+        boolean arrived = !moves || mover.cpuReads(live, offset, sizeBytes, tally);
+        if (!written || !arrived) {
+            live.wrong[index] = true;
         }
-        callSync(live, offset, sizeBytes, run.device().dma(cpu), true);
-        if (moves) {
-            fine &= mover.cpuReads(live, offset, sizeBytes, tally);
-        }
-        live.wrong[index] |= !fine;
     }
 
     void syncForDevice(LiveMapping live, long offset, long sizeBytes, int cpu) {
@@ -261,24 +180,9 @@ final class BackendRun implements AutoCloseable {
         if (moves) {
             mover.cpuWrites(live, offset, sizeBytes);
         }
-        callSync(live, offset, sizeBytes, run.device().dma(cpu), false);
+        calls.syncForDevice(live, offset, sizeBytes, run.device().dma(cpu));
         if (moves && !mover.deviceReads(live, index, offset, sizeBytes, run.device(), tally)) {
             live.wrong[index] = true;
-        }
-    }
-
-    private void callSync(LiveMapping live, long offset, long sizeBytes, Dma dma, boolean forCpu) {
-        SgTable table = live.table(index);
-        DmaDirection direction = live.map.direction();
-        boolean wholeList = table != null && offset == 0 && sizeBytes == live.sizeBytes;
-        if (wholeList && forCpu) {
-            dma.syncSgForCpu(table, table.origNents(), direction);
-        } else if (wholeList) {
-            dma.syncSgForDevice(table, table.origNents(), direction);
-        } else if (forCpu) {
-            dma.syncSingleForCpu(dmaAddrAt(live, offset), sizeBytes, direction);
-        } else {
-            dma.syncSingleForDevice(dmaAddrAt(live, offset), sizeBytes, direction);
         }
     }
 
@@ -343,8 +247,8 @@ final class BackendRun implements AutoCloseable {
                 total,
                 byDevice,
                 metrics,
-                mapTimer.latency(),
-                unmapTimer.latency(),
+                calls.mapTime(),
+                calls.unmapTime(),
                 violations(total),
                 findings.kept(),
                 machine.log().warnCount(),

@@ -19,14 +19,16 @@ final class CoherentCheck {
     boolean exchange(CoherentBuffer buffer, Device device, long salt, TallyCounter tally) {
         int length = (int) Addresses.min(buffer.sizeBytes(), Touch.EDGE_BYTES);
         long last = buffer.sizeBytes() - length;
-        return exchange(buffer, 0, length, device, salt, tally)
-                & (last == 0 || exchange(buffer, last, length, device, salt + 1, tally));
+        boolean first = exchange(buffer, 0, length, device, salt, tally);
+        boolean rest = last == 0 || exchange(buffer, last, length, device, salt + 1, tally);
+        return first && rest;
     }
 
     private boolean exchange(
             CoherentBuffer buffer, long offset, int length, Device device, long salt, TallyCounter tally) {
-        return toDevice(buffer, offset, length, device, salt, tally)
-                & fromDevice(buffer, offset, length, device, ~salt, tally);
+        boolean there = toDevice(buffer, offset, length, device, salt, tally);
+        boolean back = fromDevice(buffer, offset, length, device, ~salt, tally);
+        return there && back;
     }
 
     private boolean toDevice(

@@ -11,6 +11,8 @@ final class LiveMapping {
     /** The DMA address of nothing: the map failed on that backend. */
     static final long NOT_MAPPED = -1L;
 
+    private static final @Nullable SgTable[] NO_TABLES = {};
+
     final Operation.Map map;
     final long sizeBytes;
 
@@ -38,14 +40,16 @@ final class LiveMapping {
         wrong = new boolean[backends];
     }
 
-    private static final @Nullable SgTable[] NO_TABLES = {};
-
     boolean isList() {
         return map.kind() == Operation.Kind.SG;
     }
 
     boolean isMapped(int backend) {
         return dmaAddrs[backend] != NOT_MAPPED;
+    }
+
+    boolean isWhole(long offset, long size) {
+        return offset == 0 && size == sizeBytes;
     }
 
     @Nullable SgTable table(int backend) {

@@ -6,7 +6,7 @@ import java.util.Map;
 
 /** How often each {@link Anomaly} was met. For one thread. */
 public final class AnomalyCounts {
-    private final long[] counts = new long[Anomaly.values().length];
+    private final Map<Anomaly, Long> counts = new EnumMap<>(Anomaly.class);
 
     /** Makes counts of zero. */
     public AnomalyCounts() {}
@@ -17,11 +17,7 @@ public final class AnomalyCounts {
      * @param anomaly what was met
      */
     public void add(Anomaly anomaly) {
-        add(anomaly, 1);
-    }
-
-    void add(Anomaly anomaly, long times) {
-        counts[anomaly.ordinal()] += times;
+        counts.merge(anomaly, 1L, Long::sum);
     }
 
     /**
@@ -31,7 +27,7 @@ public final class AnomalyCounts {
      * @return the count
      */
     public long of(Anomaly anomaly) {
-        return counts[anomaly.ordinal()];
+        return counts.getOrDefault(anomaly, 0L);
     }
 
     /**
@@ -40,12 +36,6 @@ public final class AnomalyCounts {
      * @return the counts that are not zero, in the order of {@link Anomaly}; unmodifiable
      */
     public Map<Anomaly, Long> snapshot() {
-        Map<Anomaly, Long> met = new EnumMap<>(Anomaly.class);
-        for (Anomaly anomaly : Anomaly.values()) {
-            if (of(anomaly) != 0) {
-                met.put(anomaly, of(anomaly));
-            }
-        }
-        return Collections.unmodifiableMap(met);
+        return Collections.unmodifiableMap(new EnumMap<>(counts));
     }
 }

@@ -11,31 +11,40 @@ import java.util.Map;
 final class Bounces {
     /*
      * A bounce is written before the map line that it belongs to. A dma_map_sg that fails writes no line of its own, so all that
-     * is left of it are the bounces of its first segments: bounces that are still waiting when their task, in the same context
-     * and on the same CPU, goes on with something else. An interrupt in between has other flags; where a format has no flags
-     * (trace-cmd, perf), a task must go on twice before its bounces count as left behind. What is left behind is counted in
-     * lists: a new one begins with another device, or with the address with which the current one began, since a driver that
-     * fails tries the same list again.
+     * is left of it are the bounces of its first segments. Formats with a column of flags tell the interrupts from the task that
+     * they interrupt: there, bounces that still wait when their task, in the same context and on the same CPU, goes on with
+     * something else are left behind. Without flags (trace-cmd, perf) what comes between may be an interrupt in the middle of a
+     * list; only what is younger than the bounces that a map line of the same task claims is surely left behind, and the rest
+     * is once the trace is over.
+     *
+     * What is left behind is counted in lists: a new one begins with another device, or with the address with which the current
+     * one began, since a driver that fails tries the same list again.
      */
     private static final int KEPT_PER_CPU = 4096;
+    private static final int CONTEXT_COLUMN = 2;
+    private static final char UNKNOWN_CONTEXT = '?';
 
     private static final class Bounce {
         private final String device;
         private final long devAddr;
         private final int pid;
-        private final String flags;
-        private boolean passed;
+        private final char context;
 
         private Bounce(SwiotlbBounced event) {
             device = event.device();
             devAddr = event.devAddr();
             pid = event.header().pid();
-            flags = event.header().flags();
+            context = contextOf(event.header());
         }
 
         private boolean isOf(TraceHeader header) {
-            return pid == header.pid() && flags.equals(header.flags());
+            return pid == header.pid() && context == contextOf(header);
         }
+    }
+
+    /** Task, softirq or hardirq; the other flags may change in the middle of a call. */
+    private static char contextOf(TraceHeader header) {
+        return header.flags().length() > CONTEXT_COLUMN ? header.flags().charAt(CONTEXT_COLUMN) : UNKNOWN_CONTEXT;
     }
 
     private static final class Waiting {
@@ -68,14 +77,17 @@ final class Bounces {
             return;
         }
         int segment = physAddrs.length - 1;
+        int oldest = waiting.bounces.size();
         for (int i = waiting.bounces.size() - 1; i >= 0 && segment >= 0; i--) {
             Bounce bounce = waiting.bounces.get(i);
             int match = bounce.device.equals(device) ? lastIndexOf(physAddrs, segment, bounce.devAddr) : -1;
             if (match >= 0) {
                 waiting.bounces.remove(i);
                 segment = match - 1;
+                oldest = i;
             }
         }
+        leaveBehind(waiting.bounces.subList(oldest, waiting.bounces.size()), header);
     }
 
     private static int lastIndexOf(long[] physAddrs, int from, long physAddr) {
@@ -93,23 +105,14 @@ final class Bounces {
             return;
         }
         waiting.isLatest = false;
-        if (!waiting.bounces.isEmpty()) {
+        if (!waiting.bounces.isEmpty() && contextOf(header) != UNKNOWN_CONTEXT) {
             leaveBehind(waiting.bounces, header);
         }
     }
 
     private void leaveBehind(List<Bounce> bounces, TraceHeader header) {
-        List<Bounce> left = new ArrayList<>();
-        for (Bounce bounce : bounces) {
-            if (bounce.isOf(header)) {
-                if (bounce.passed || !bounce.flags.isEmpty()) {
-                    left.add(bounce);
-                }
-                bounce.passed = true;
-            }
-        }
-        countLists(left);
-        bounces.removeAll(left);
+        countLists(bounces.stream().filter(bounce -> bounce.isOf(header)).toList());
+        bounces.removeIf(bounce -> bounce.isOf(header));
     }
 
     private void countLists(List<Bounce> left) {
@@ -140,7 +143,7 @@ final class Bounces {
                 Bounce latest = bounces.get(end - 1);
                 while (end > 0
                         && bounces.get(end - 1).pid == latest.pid
-                        && bounces.get(end - 1).flags.equals(latest.flags)) {
+                        && bounces.get(end - 1).context == latest.context) {
                     end--;
                 }
             }
