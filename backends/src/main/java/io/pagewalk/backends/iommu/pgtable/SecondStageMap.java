@@ -36,6 +36,20 @@ final class SecondStageMap {
     }
 
     int map(long firstPfn, long firstPhysPfn, long pageCount, int prot) {
+        return pageCount == 1 ? mapPage(firstPfn, firstPhysPfn, prot) : mapRuns(firstPfn, firstPhysPfn, pageCount, prot);
+    }
+
+    /** One page has one level and one entry. */
+    private int mapPage(long pfn, long physPfn, int prot) {
+        long table = tree.tableFor(pfn, 1);
+        if (table < 0) {
+            return (int) Math.min(0, tableMissing(table, pfn, 1));
+        }
+        writeLeaf(VtdPteLayout.slot(table, pfn, 1), pfn, physPfn << 12 | VtdPteLayout.leafBits(prot, 1));
+        return 0;
+    }
+
+    private int mapRuns(long firstPfn, long firstPhysPfn, long pageCount, int prot) {
         long pfn = firstPfn;
         long physPfn = firstPhysPfn;
         long left = pageCount;
@@ -69,7 +83,7 @@ final class SecondStageMap {
     private long mapRun(long pfn, long physPfn, long pageCount, int level, int prot) {
         long table = tree.tableFor(pfn, level);
         if (table < 0) {
-            return table == -Errno.ENOMEM ? table : skipLeaf(pfn, pageCount, (int) table & 7);
+            return tableMissing(table, pfn, pageCount);
         }
         int index = VtdPteLayout.index(pfn, level);
         int shift = VtdPteLayout.levelShift(level);
@@ -79,6 +93,11 @@ final class SecondStageMap {
         }
         writeLeaves(table + 8L * index, pfn, physPfn << 12 | VtdPteLayout.leafBits(prot, level), count, level);
         return (long) count << shift;
+    }
+
+    /** How many pages are done when there is no table for them: -ENOMEM, or all those below the leaf in the way. */
+    private long tableMissing(long table, long pfn, long pageCount) {
+        return table == -Errno.ENOMEM ? table : skipLeaf(pfn, pageCount, (int) table & 7);
     }
 
     private long skipLeaf(long pfn, long pageCount, int leafLevel) {
@@ -91,14 +110,17 @@ final class SecondStageMap {
         long step = VtdPteLayout.bytesAt(level);
         long entry = firstEntry;
         for (int i = 0; i < count; i++) {
-            long slot = firstSlot + 8L * i;
-            long found = tables.entryAcquire(slot);
-            if (found == 0) {
-                tables.entryRelease(slot, entry);
-            } else {
-                tree.reportAlreadySet(firstPfn + i * VtdPteLayout.pagesAt(level), found, entry);
-            }
+            writeLeaf(firstSlot + 8L * i, firstPfn + i * VtdPteLayout.pagesAt(level), entry);
             entry += step;
+        }
+    }
+
+    private void writeLeaf(long slot, long pfn, long entry) {
+        long found = tables.entryAcquire(slot);
+        if (found == 0) {
+            tables.entryRelease(slot, entry);
+        } else {
+            tree.reportAlreadySet(pfn, found, entry);
         }
     }
 

@@ -38,7 +38,9 @@ final class SecondStageUnmap {
         }
         long bytes = Addresses.max(sizeBytes, VtdPteLayout.bytesAt(level));
         long pages = ((iova + bytes - 1) >>> Addresses.PAGE_SHIFT) - firstPfn + 1;
-        if (level == 1 && isInsideOneTable(firstPfn, pages)) {
+        if (level == 1 && pages == 1) {
+            clearLeaf(VtdPteLayout.slot(table, firstPfn, 1), entry);
+        } else if (level == 1 && isInsideOneTable(firstPfn, pages)) {
             clearLeaves(VtdPteLayout.slot(table, firstPfn, 1), (int) pages);
         } else {
             clearFromRoot(firstPfn, pages, freed);
@@ -56,9 +58,13 @@ final class SecondStageUnmap {
     private void clearLeaves(long firstSlot, int count) {
         for (int i = 0; i < count; i++) {
             long slot = firstSlot + 8L * i;
-            if (VtdPteLayout.isPresent(tables.entryAcquire(slot))) {
-                tables.entryRelease(slot, 0);
-            }
+            clearLeaf(slot, tables.entryAcquire(slot));
+        }
+    }
+
+    private void clearLeaf(long slot, long entry) {
+        if (VtdPteLayout.isPresent(entry)) {
+            tables.entryRelease(slot, 0);
         }
     }
 
