@@ -18,6 +18,7 @@ final class TreeMapPageTable implements PageTable {
     private final long apertureEnd;
     private long nextTablePage = 0x1000;
     private int pagesUntilFailure = Integer.MAX_VALUE;
+    private int callsUntilFailure = Integer.MAX_VALUE;
     private boolean freesTables;
 
     TreeMapPageTable(long pageSizes, long apertureEnd) {
@@ -28,6 +29,11 @@ final class TreeMapPageTable implements PageTable {
     /** The call after this many leaves fails with -ENOMEM, once. */
     synchronized void failAfter(int leafCount) {
         pagesUntilFailure = leafCount;
+    }
+
+    /** The call after this many calls fails with -ENOMEM before it writes anything, once. */
+    synchronized void failAfterCalls(int callCount) {
+        callsUntilFailure = callCount;
     }
 
     /** From now on each unmap unlinks a table page. */
@@ -56,6 +62,9 @@ final class TreeMapPageTable implements PageTable {
         }
         if (Long.compareUnsigned(iova + pageSizeBytes * pageCount - 1, apertureEnd) > 0) {
             return -Errno.EFAULT;
+        }
+        if (callsUntilFailure-- == 0) {
+            return -Errno.ENOMEM;
         }
         for (long i = 0; i < pageCount; i++) {
             if (pagesUntilFailure-- == 0) {

@@ -68,6 +68,10 @@ final class World implements AutoCloseable {
         return new World(machine, new RecordingDriver(RecordingDriver.APERTURE_48), false, all);
     }
 
+    static World untrustedOrNot(boolean trusted) {
+        return trusted ? strict() : untrusted(config -> config.withMinAlignMask(0xfff));
+    }
+
     long map(long physAddr, long sizeBytes) {
         return map(0, physAddr, sizeBytes);
     }
