@@ -84,17 +84,17 @@ final class IommuText {
             throws LineFormatException {
         int groupId = cursor.signedDecimal();
         cursor.expect(" device=");
-        return new IommuEvent.DeviceGroup(header, cursor.rest(), groupId, kind);
+        return new IommuEvent.DeviceGroup(header, cursor.lastText(), groupId, kind);
     }
 
     static TraceEvent printedAttach(TraceHeader header, LineCursor cursor) throws LineFormatException {
         cursor.expect("IOMMU: device=");
-        return attach(header, cursor.rest());
+        return attach(header, cursor.lastText());
     }
 
     static TraceEvent namedAttach(TraceHeader header, LineCursor cursor) throws LineFormatException {
         cursor.expect("device=");
-        return attach(header, cursor.rest());
+        return attach(header, cursor.lastText());
     }
 
     private static TraceEvent attach(TraceHeader header, String device) {
@@ -119,7 +119,7 @@ final class IommuText {
             throws LineFormatException {
         long iova = cursor.hex();
         cursor.expect(" flags=");
-        int flags = (int) cursor.hex();
+        int flags = cursor.hexInt();
         cursor.finish();
         return new IommuEvent.IommuFault(header, driver, device, iova, flags);
     }

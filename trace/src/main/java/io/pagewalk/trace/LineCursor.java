@@ -93,14 +93,19 @@ final class LineCursor {
         }
     }
 
-    /** Takes the text before the next {@code stop}, and {@code stop} with it. */
+    /** Takes the text before the next {@code stop}, at least a byte, and {@code stop} with it. */
     String textBefore(String stop) throws LineFormatException {
         int from = at;
         skipPast(stop);
-        return text(from, at - stop.length());
+        int to = at - stop.length();
+        if (to == from) {
+            at = from;
+            throw expected("a text before '" + stop + "'");
+        }
+        return text(from, to);
     }
 
-    void skipPast(String stop) throws LineFormatException {
+    private void skipPast(String stop) throws LineFormatException {
         int from = at;
         while (at < end && !startsWith(stop)) {
             at++;
@@ -124,6 +129,21 @@ final class LineCursor {
         return text(from, at);
     }
 
+    /** Takes the text up to the end of the line, at least a byte, without blanks at its end. */
+    String lastText() throws LineFormatException {
+        int to = end;
+        while (to > at && buffer[to - 1] == ' ') {
+            to--;
+        }
+        if (to == at) {
+            throw expected("a text");
+        }
+        String text = text(at, to);
+        at = end;
+        return text;
+    }
+
+    /** Takes all that is left, as it is. */
     String rest() {
         int from = at;
         at = end;
@@ -172,6 +192,28 @@ final class LineCursor {
     private static boolean overflows(long value, int digit) {
         long most = Long.divideUnsigned(-1L, 10);
         return Long.compareUnsigned(value, most) > 0 || (value == most && digit > 5);
+    }
+
+    /** Takes a decimal number of 0 to 2^63 - 1. */
+    long count() throws LineFormatException {
+        int from = at;
+        long value = decimal();
+        if (value < 0) {
+            at = from;
+            throw expected("a number below 2^63");
+        }
+        return value;
+    }
+
+    /** Takes a hexadecimal number of 32 bits. */
+    int hexInt() throws LineFormatException {
+        int from = at;
+        long value = hex();
+        if (value >>> Integer.SIZE != 0) {
+            at = from;
+            throw expected("a hexadecimal number of at most 32 bits");
+        }
+        return (int) value;
     }
 
     /** Takes a decimal number of 0 to 2147483647. */

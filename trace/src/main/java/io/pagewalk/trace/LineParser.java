@@ -23,14 +23,14 @@ final class LineParser {
     /** Reads the line {@code buffer[start, end)}; null when it holds no event to hand out. */
     @Nullable TraceEvent parse(byte[] buffer, int start, int end, long lineNumber) throws LineFormatException {
         line.reset(buffer, start, end);
+        if (prefix.read(line)) { // first: the name of a task may begin like any of the others
+            return event(lineNumber);
+        }
         if (line.peek() == '#') {
             return comment(lineNumber);
         }
         if (line.accept("CPU:")) {
             return lossMark(lineNumber);
-        }
-        if (prefix.read(line)) {
-            return event(lineNumber);
         }
         if (!isFurniture()) {
             throw new LineFormatException("no task, CPU and time as tracefs, trace-cmd or perf print them");
@@ -43,10 +43,10 @@ final class LineParser {
         if (!line.accept(ENTRIES)) {
             return null;
         }
-        long inBuffer = line.decimal();
+        long inBuffer = line.count();
         line.expect("/");
-        long written = line.decimal();
-        if (Long.compareUnsigned(inBuffer, written) >= 0) {
+        long written = line.count();
+        if (inBuffer >= written) {
             return null;
         }
         tally.overwritten(written - inBuffer);
@@ -61,7 +61,7 @@ final class LineParser {
         boolean kernel = line.accept("LOST ");
         long count = TraceEvent.LostEvents.UNKNOWN_COUNT;
         if (LineCursor.digit(line.peek()) >= 0) {
-            count = line.decimal();
+            count = line.count();
             line.expect(" ");
         }
         line.expect(kernel ? "EVENTS]" : "EVENTS DROPPED]");
@@ -92,7 +92,7 @@ final class LineParser {
 
     private @Nullable TraceEvent body(EventKind kind, String name, long lineNumber) throws LineFormatException {
         skipToText(kind);
-        boolean failed = line.accept(FAILED);
+        boolean failed = !kind.isMark() && line.accept(FAILED);
         boolean named = failed || kind.isNamed(line);
         TraceEvent event = read(kind, named, name, lineNumber);
         if (event == null) {
@@ -135,7 +135,7 @@ final class LineParser {
     private @Nullable TraceEvent unnamed(String word, long lineNumber) throws LineFormatException {
         if (word.equals("PERF_RECORD_LOST") || word.equals("PERF_RECORD_LOST_SAMPLES")) {
             line.expect(" lost ");
-            long count = line.decimal();
+            long count = line.count();
             line.finish();
             tally.format(prefix.format());
             return lost(prefix.header(lineNumber), count);
@@ -151,8 +151,7 @@ final class LineParser {
 
     /** Blank lines, {@code cpus=2}, {@code CPU 1 is empty} and the frames of stack traces. */
     private boolean isFurniture() {
-        line.moveTo(line.start());
-        if (line.startsWith("cpus=") || line.startsWith("CPU ")) {
+        if (isToolNote("cpus=", "") || isToolNote("CPU ", " is empty")) {
             return true;
         }
         boolean indented = line.peek() == ' ' || line.peek() == '\t';
@@ -160,6 +159,19 @@ final class LineParser {
             line.moveTo(line.position() + 1);
         }
         return line.atEnd() || (indented && (line.startsWith("=> ") || isFrame()));
+    }
+
+    private boolean isToolNote(String before, String after) {
+        line.moveTo(line.start());
+        boolean begins = line.accept(before);
+        int digits = 0;
+        while (begins && LineCursor.digit(line.byteAt(line.position() + digits)) >= 0) {
+            digits++;
+        }
+        line.moveTo(line.position() + digits);
+        boolean note = digits > 0 && line.accept(after) && line.atEnd();
+        line.moveTo(line.start());
+        return note;
     }
 
     private boolean isFrame() {

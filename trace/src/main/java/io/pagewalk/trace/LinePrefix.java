@@ -25,6 +25,8 @@ final class LinePrefix {
     private static final long NANOS_PER_SECOND = 1_000_000_000;
     private static final int MAX_ID_DIGITS = 9;
     private static final int MAX_SECONDS_DIGITS = 10;
+    private static final int MIN_FLAGS = 4;
+    private static final int MAX_FLAGS = 8;
     private static final long MAX_SECONDS = Long.MAX_VALUE / NANOS_PER_SECOND - 1;
 
     /** How far into a line its prefix may reach; keeps the search linear on any input. */
@@ -45,10 +47,6 @@ final class LinePrefix {
 
     TraceHeader header(long lineNumber) {
         return new TraceHeader(lineNumber, task, pid, cpu, flags, timestampNanos);
-    }
-
-    int cpu() {
-        return cpu;
     }
 
     TraceFormat format() {
@@ -77,7 +75,7 @@ final class LinePrefix {
         flags = "";
         if (!readTime(line, next)) {
             int flagsEnd = wordEnd(line, next);
-            if (!readTime(line, blanksEnd(line, flagsEnd))) {
+            if (!areFlags(line, next, flagsEnd) || !readTime(line, blanksEnd(line, flagsEnd))) {
                 return false;
             }
             flags = line.text(next, flagsEnd);
@@ -147,7 +145,10 @@ final class LinePrefix {
         int cpuEnd = digitsEnd(line, word);
         int pidEnd = blanksStart(line, word);
         int pidStart = digitsStart(line, pidEnd);
-        if (!isId(word, cpuEnd) || !isId(pidStart, pidEnd) || line.byteAt(pidStart - 1) != '-') {
+        if (!isId(word, cpuEnd) || !areFlags(line, cpuEnd, end)) {
+            return false;
+        }
+        if (!isId(pidStart, pidEnd) || line.byteAt(pidStart - 1) != '-') {
             return false;
         }
         cpu = id(line, word, cpuEnd);
@@ -177,6 +178,20 @@ final class LinePrefix {
         timestampNanos = seconds * NANOS_PER_SECOND + nanos;
         bodyStart = end + 1;
         return seconds <= MAX_SECONDS;
+    }
+
+    /** A few letters and digits, dots for what is off; kernels differ in how many. */
+    private static boolean areFlags(LineCursor line, int from, int to) {
+        if (to - from < MIN_FLAGS || to - from > MAX_FLAGS) {
+            return false;
+        }
+        for (int i = from; i < to; i++) {
+            int flag = line.byteAt(i);
+            if (flag >= 0x80 || (!Character.isLetterOrDigit(flag) && flag != '.' && flag != '#')) {
+                return false;
+            }
+        }
+        return true;
     }
 
     private static boolean isId(int from, int to) {

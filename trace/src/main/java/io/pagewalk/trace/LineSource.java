@@ -5,6 +5,7 @@ import java.io.IOException;
 import java.io.InputStream;
 import java.util.Arrays;
 import java.util.zip.ZipException;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Cuts a stream of text into lines, in place: a line is a range of the buffer that holds until the next
@@ -24,6 +25,7 @@ final class LineSource implements AutoCloseable {
     private int nextStart;
     private long lineNumber;
     private boolean atEndOfStream;
+    private @Nullable UnreadableTraceException failure;
 
     private LineSource(InputStream stream, String name, int maxLineBytes) {
         this.stream = stream;
@@ -33,7 +35,7 @@ final class LineSource implements AutoCloseable {
     }
 
     /** Reads the first block and refuses an input that is empty or no text. */
-    static LineSource open(InputStream stream, String name, int maxLineBytes) throws IOException {
+    static LineSource open(InputStream stream, String name, int maxLineBytes) throws UnreadableTraceException {
         LineSource source = new LineSource(stream, name, maxLineBytes);
         source.fill();
         if (source.filled == 0) {
@@ -60,17 +62,17 @@ final class LineSource implements AutoCloseable {
     }
 
     /** Goes to the next line; false at the end of the input. */
-    boolean advance() throws IOException {
+    boolean advance() throws UnreadableTraceException {
+        if (failure != null) {
+            throw failure;
+        }
         int scanned = nextStart;
         lineStart = nextStart;
         while (true) {
             int newline = newlineFrom(scanned);
+            refuseBeyondLimit(newline < 0 ? filled : newline);
             if (newline >= 0) {
                 return take(newline, newline + 1);
-            }
-            if (filled - lineStart > maxLineBytes) {
-                throw new UnreadableTraceException(
-                        name, "line " + (lineNumber + 1) + " is longer than " + maxLineBytes + " bytes");
             }
             if (atEndOfStream) {
                 return filled > lineStart && take(filled, filled);
@@ -78,6 +80,12 @@ final class LineSource implements AutoCloseable {
             int searched = filled - lineStart;
             fill();
             scanned = lineStart + searched;
+        }
+    }
+
+    private void refuseBeyondLimit(int end) throws UnreadableTraceException {
+        if (end - lineStart > maxLineBytes) {
+            throw fail("line " + (lineNumber + 1) + " is longer than " + maxLineBytes + " bytes", null);
         }
     }
 
@@ -100,7 +108,7 @@ final class LineSource implements AutoCloseable {
     }
 
     /** Moves the unfinished line to the front, makes room behind it and reads once. */
-    private void fill() throws IOException {
+    private void fill() throws UnreadableTraceException {
         int pending = filled - lineStart;
         if (pending == buffer.length) {
             buffer = Arrays.copyOf(buffer, Math.min(2 * buffer.length, maxLineBytes + 2));
@@ -108,6 +116,7 @@ final class LineSource implements AutoCloseable {
             System.arraycopy(buffer, lineStart, buffer, 0, pending);
         }
         lineStart = 0;
+        nextStart = 0;
         filled = pending;
         int read = readInto(pending);
         atEndOfStream = read < 0;
@@ -118,14 +127,19 @@ final class LineSource implements AutoCloseable {
         try {
             return stream.read(buffer, offset, buffer.length - offset);
         } catch (EOFException cut) {
-            throw new UnreadableTraceException(name, "gzip stream ends early after line " + lineNumber, cut);
+            throw fail("gzip stream ends early after line " + lineNumber, cut);
         } catch (ZipException damaged) {
-            throw new UnreadableTraceException(
-                    name, "gzip stream is damaged after line " + lineNumber + ": " + damaged.getMessage(), damaged);
+            throw fail("gzip stream is damaged after line " + lineNumber + ": " + damaged.getMessage(), damaged);
         } catch (IOException failed) {
-            throw new UnreadableTraceException(
-                    name, "cannot be read on after line " + lineNumber + ": " + failed.getMessage(), failed);
+            throw fail("cannot be read on after line " + lineNumber + ": " + failed.getMessage(), failed);
         }
+    }
+
+    /** Once broken off, an input stays so: every later call throws the same. */
+    private UnreadableTraceException fail(String cause, @Nullable IOException origin) {
+        UnreadableTraceException broken = new UnreadableTraceException(name, cause, origin);
+        failure = broken;
+        return broken;
     }
 
     byte[] buffer() {

@@ -19,16 +19,19 @@ final class SgText {
         String device = cursor.textBefore(" dir=");
         DmaDirection direction = FieldSyntax.directionName(cursor);
         cursor.expect(" nents=");
-        int fullNents = shownOfAll(cursor);
+        Counts nents = Counts.printed(cursor);
         cursor.expect(" ents=");
-        int fullEnts = shownOfAll(cursor);
+        Counts ents = Counts.printed(cursor);
         boolean truncated = cursor.accept(" [TRUNCATED]");
         long[] dmaAddrs = printedList(cursor, " dma_addrs=");
         long[] lengths = printedList(cursor, " sizes=");
         long[] physAddrs = printedList(cursor, " phys_addrs=");
         long attrs = DmaText.printedAttrs(cursor);
-        return checked(new SgEvent.MapSg(
-                header, device, direction, physAddrs, dmaAddrs, lengths, fullNents, fullEnts, truncated, attrs));
+        nents.check("phys_addrs", physAddrs.length, truncated);
+        ents.check("dma_addrs", dmaAddrs.length, truncated);
+        checkPairs(dmaAddrs, lengths);
+        return new SgEvent.MapSg(
+                header, device, direction, physAddrs, dmaAddrs, lengths, nents.all, ents.all, truncated, attrs);
     }
 
     static TraceEvent namedMap(TraceHeader header, LineCursor cursor) throws LineFormatException {
@@ -44,8 +47,11 @@ final class SgText {
         long[] lengths = namedLengths(cursor);
         DmaDirection direction = namedDirection(cursor);
         long attrs = DmaText.namedAttrs(cursor);
-        return checked(new SgEvent.MapSg(
-                header, device, direction, physAddrs, dmaAddrs, lengths, fullNents, fullEnts, truncated, attrs));
+        new Counts(physAddrs.length, fullNents).check("phys_addrs", physAddrs.length, truncated);
+        new Counts(dmaAddrs.length, fullEnts).check("dma_addrs", dmaAddrs.length, truncated);
+        checkPairs(dmaAddrs, lengths);
+        return new SgEvent.MapSg(
+                header, device, direction, physAddrs, dmaAddrs, lengths, fullNents, fullEnts, truncated, attrs);
     }
 
     static TraceEvent printedUnmap(TraceHeader header, LineCursor cursor) throws LineFormatException {
@@ -88,7 +94,8 @@ final class SgText {
             long[] dmaAddrs = printedList(cursor, " dma_addrs=");
             long[] lengths = printedList(cursor, " sizes=");
             cursor.finish();
-            return checked(new SgEvent.SyncSg(header, device, direction, dmaAddrs, lengths, forCpu));
+            checkPairs(dmaAddrs, lengths);
+            return new SgEvent.SyncSg(header, device, direction, dmaAddrs, lengths, forCpu);
         };
     }
 
@@ -99,7 +106,8 @@ final class SgText {
             long[] lengths = namedLengths(cursor);
             DmaDirection direction = namedDirection(cursor);
             cursor.finish();
-            return checked(new SgEvent.SyncSg(header, device, direction, dmaAddrs, lengths, forCpu));
+            checkPairs(dmaAddrs, lengths);
+            return new SgEvent.SyncSg(header, device, direction, dmaAddrs, lengths, forCpu);
         };
     }
 
@@ -175,39 +183,28 @@ final class SgText {
         return FieldSyntax.bracedList(cursor);
     }
 
-    /** Takes {@code shown/all} and returns all. */
-    private static int shownOfAll(LineCursor cursor) throws LineFormatException {
-        int shown = cursor.smallDecimal();
-        cursor.expect("/");
-        int all = cursor.smallDecimal();
-        if (shown > all) {
-            throw new LineFormatException("shows " + shown + " entries of " + all);
-        }
-        return all;
-    }
-
-    /** Refuses lists that contradict the counts: such a line is damaged. Cut lists are shorter, never longer. */
-    private static TraceEvent checked(SgEvent.MapSg event) throws LineFormatException {
-        checkLength("phys_addrs", event.physAddrs().length, event.fullNents(), event.truncated());
-        checkLength("dma_addrs", event.dmaAddrs().length, event.fullEnts(), event.truncated());
-        checkPairs(event.dmaAddrs(), event.lengths());
-        return event;
-    }
-
-    private static TraceEvent checked(SgEvent.SyncSg event) throws LineFormatException {
-        checkPairs(event.dmaAddrs(), event.lengths());
-        return event;
-    }
-
     private static void checkPairs(long[] dmaAddrs, long[] lengths) throws LineFormatException {
         if (dmaAddrs.length != lengths.length) {
             throw new LineFormatException(dmaAddrs.length + " DMA addresses but " + lengths.length + " lengths");
         }
     }
 
-    private static void checkLength(String list, int length, int full, boolean truncated) throws LineFormatException {
-        if (length > full || (length < full && !truncated)) {
-            throw new LineFormatException(list + " has " + length + " entries, the line says " + full);
+    /** How many entries a list shows, and how many the request has. */
+    private record Counts(int shown, int all) {
+
+        /** Takes {@code shown/all}. */
+        static Counts printed(LineCursor cursor) throws LineFormatException {
+            int shown = cursor.smallDecimal();
+            cursor.expect("/");
+            return new Counts(shown, cursor.smallDecimal());
+        }
+
+        /** Refuses a list that contradicts the counts: its line is damaged. Cut lists are shorter, never longer. */
+        void check(String list, int length, boolean truncated) throws LineFormatException {
+            if (length != shown || shown > all || (shown < all && !truncated)) {
+                throw new LineFormatException(
+                        list + " has " + length + " entries, the line says " + shown + " of " + all);
+            }
         }
     }
 }

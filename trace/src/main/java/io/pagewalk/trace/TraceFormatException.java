@@ -6,7 +6,7 @@ import java.io.IOException;
 public final class TraceFormatException extends IOException {
     private static final long serialVersionUID = 1L;
 
-    private final transient BadLine line;
+    private final BadLine line;
 
     TraceFormatException(BadLine line) {
         super(line.message());
