@@ -22,23 +22,25 @@ import org.jspecify.annotations.Nullable;
 final class ChunkTable {
 
     /*
-     * Memory is cut into chunks of a power of two. A directory of leaves, each with the buffers of LEAF_CHUNKS chunks, finds the
-     * buffer of a chunk. Leaves appear when their first chunk does; until then all directory entries are one empty leaf, so that
-     * a look-up is two loads and one comparison with null.
+     * Memory is cut into chunks of a power of two. The buffers of the first NEAR_CHUNKS of them (128 GiB in default chunks) stand in
+     * one flat array, so that a look-up there is one load and one comparison with null. Those of the far ones stand in leaves of
+     * LEAF_CHUNKS each, which a directory lists. Leaves appear when their first chunk does; until then all directory entries are
+     * one empty leaf. So terabytes in small chunks start at once too.
      *
-     * A chunk that is RAM from end to end ("whole") has its buffer in a leaf: whoever finds one there need not ask the RAM map. A
-     * chunk at the edge of a hole ("partial") never appears in a leaf but in a short sorted list of its own, which only the slow
-     * paths read, after asking the RAM map. So holes are exact to the byte and cost the fast path nothing.
+     * A chunk that is RAM from end to end ("whole") has its buffer in these arrays: whoever finds one there need not ask the RAM
+     * map. A chunk at the edge of a hole ("partial") never appears in them but in a short sorted list of its own, which only the
+     * slow paths read, after asking the RAM map. So holes are exact to the byte and cost the fast path nothing.
      *
      * A buffer is complete before a release store publishes it, and look-ups are acquire loads: no thread sees a half-built
      * chunk. A leaf is published by a plain store: all a racing reader can miss in it is a chunk, and then it takes the slow path.
      */
-    static final int LEAF_CHUNKS = 512;
+    private static final int NEAR_CHUNKS = 1 << 16;
 
-    static final int LEAF_SHIFT = 9;
-    static final int LEAF_MASK = LEAF_CHUNKS - 1;
+    private static final int LEAF_CHUNKS = 512;
+    private static final int LEAF_SHIFT = 9;
+    private static final int LEAF_MASK = LEAF_CHUNKS - 1;
 
-    private static final VarHandle LEAF_ENTRY = MethodHandles.arrayElementVarHandle(ByteBuffer[].class);
+    private static final VarHandle ENTRY = MethodHandles.arrayElementVarHandle(ByteBuffer[].class);
 
     private static final int SMALLEST_CHUNK = 64;
     private static final int LARGEST_CHUNK = 1 << 30;
@@ -57,6 +59,7 @@ final class ChunkTable {
     private final int chunkShift;
     private final IntFunction<ByteBuffer> directMemory;
 
+    private final @Nullable ByteBuffer[] nearChunks;
     private final @Nullable ByteBuffer[][] directory;
     private final @Nullable ByteBuffer[] emptyLeaf = new ByteBuffer[LEAF_CHUNKS];
 
@@ -83,6 +86,7 @@ final class ChunkTable {
         this.chunkSizeBytes = chunkSizeBytes;
         this.chunkShift = Integer.numberOfTrailingZeros(chunkSizeBytes);
         this.directMemory = directMemory;
+        this.nearChunks = new ByteBuffer[(int) Math.min(indexOf(ram.top()) + 1, NEAR_CHUNKS)];
         this.directory = new ByteBuffer[leavesFor(ram)][];
         Arrays.fill(directory, emptyLeaf);
         this.partialChunks = findPartialChunks();
@@ -119,13 +123,20 @@ final class ChunkTable {
 
     // ---- looking up
 
-    @Nullable ByteBuffer[][] directory() {
-        return directory;
+    /** The buffers of the first chunks, if they are whole and were touched. */
+    @Nullable ByteBuffer[] nearChunks() {
+        return nearChunks;
     }
 
-    /** Loads an entry of a leaf; what the buffer found was made of is visible. */
-    static @Nullable ByteBuffer entryAcquire(@Nullable ByteBuffer[] leaf, int slot) {
-        return (ByteBuffer) LEAF_ENTRY.getAcquire(leaf, slot);
+    /** Loads an entry of {@link #nearChunks()} or of a leaf; what the buffer found was made of is visible. */
+    static @Nullable ByteBuffer entryAcquire(@Nullable ByteBuffer[] entries, int slot) {
+        return (ByteBuffer) ENTRY.getAcquire(entries, slot);
+    }
+
+    /** Gives the buffer of a whole chunk beyond the near ones; null if it was never touched or is not such a chunk. */
+    @Nullable ByteBuffer findFar(long index) {
+        long leaf = index >>> LEAF_SHIFT;
+        return leaf < directory.length ? entryAcquire(directory[(int) leaf], (int) index & LEAF_MASK) : null;
     }
 
     long indexOf(long physAddr) {
@@ -142,7 +153,7 @@ final class ChunkTable {
 
     /** Gives the buffer of a chunk of RAM, or null if it was never touched. */
     @Nullable ByteBuffer find(long index) {
-        ByteBuffer whole = entryAcquire(directory[(int) (index >>> LEAF_SHIFT)], (int) index & LEAF_MASK);
+        ByteBuffer whole = index < nearChunks.length ? entryAcquire(nearChunks, (int) index) : findFar(index);
         return whole != null || partialChunks.length == 0 ? whole : findPartial(index);
     }
 
@@ -211,8 +222,10 @@ final class ChunkTable {
         int partial = Arrays.binarySearch(partialChunks, index);
         if (partial >= 0) {
             partialBuffers.set(partial, chunk);
+        } else if (index < nearChunks.length) {
+            ENTRY.setRelease(nearChunks, (int) index, chunk);
         } else {
-            LEAF_ENTRY.setRelease(leafFor(index), (int) index & LEAF_MASK, chunk);
+            ENTRY.setRelease(leafFor(index), (int) index & LEAF_MASK, chunk);
         }
     }
 
@@ -317,7 +330,7 @@ final class ChunkTable {
     void release(long firstIndex, long lastIndex) {
         long index = firstIndex;
         while (index <= lastIndex) {
-            if (directory[(int) (index >>> LEAF_SHIFT)] == emptyLeaf) {
+            if (index >= nearChunks.length && directory[(int) (index >>> LEAF_SHIFT)] == emptyLeaf) {
                 index = (index | LEAF_MASK) + 1;
             } else {
                 releaseChunk(index);
@@ -327,18 +340,18 @@ final class ChunkTable {
     }
 
     private void releaseChunk(long index) {
+        if (find(index) == null) {
+            return;
+        }
         synchronized (lock) {
             ByteBuffer chunk = find(index);
-            if (chunk == null) {
-                return;
-            }
-            if (isInRegion(firstOf(index))) {
+            if (chunk != null && isInRegion(firstOf(index))) {
                 ZeroBlock.zero(chunk, 0, chunkSizeBytes);
-                return;
+            } else if (chunk != null) {
+                publish(index, null);
+                residentBytes.addAndGet(-chunkSizeBytes);
+                recycle(chunk);
             }
-            publish(index, null);
-            residentBytes.addAndGet(-chunkSizeBytes);
-            recycle(chunk);
         }
     }
 

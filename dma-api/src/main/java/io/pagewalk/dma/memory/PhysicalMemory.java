@@ -31,8 +31,8 @@ public final class PhysicalMemory {
     private final ScalarSlowPath slow;
     private final BulkAccess bulk;
 
-    /** The table's own directory, its shift and its mask, kept here so that an access takes no detour. */
-    private final @Nullable ByteBuffer[][] directory;
+    /** The table's own first entries and its sizes, kept here so that an access takes no detour. */
+    private final @Nullable ByteBuffer[] nearChunks;
 
     private final int chunkShift;
     private final int chunkSizeBytes;
@@ -42,7 +42,7 @@ public final class PhysicalMemory {
         this.chunks = chunks;
         this.slow = new ScalarSlowPath(ram, chunks);
         this.bulk = new BulkAccess(ram, chunks);
-        this.directory = chunks.directory();
+        this.nearChunks = chunks.nearChunks();
         this.chunkSizeBytes = chunks.chunkSizeBytes();
         this.chunkShift = Integer.numberOfTrailingZeros(chunkSizeBytes);
     }
@@ -467,12 +467,8 @@ public final class PhysicalMemory {
 
     /** Gives the buffer of a chunk that was touched and is RAM from end to end; null sends the caller the slow way. */
     private @Nullable ByteBuffer chunkAt(long physAddr) {
-        long chunkIndex = physAddr >>> chunkShift;
-        long leafIndex = chunkIndex >>> ChunkTable.LEAF_SHIFT;
-        if (leafIndex >= directory.length) {
-            return null;
-        }
-        return ChunkTable.entryAcquire(directory[(int) leafIndex], (int) chunkIndex & ChunkTable.LEAF_MASK);
+        long index = physAddr >>> chunkShift;
+        return index < nearChunks.length ? ChunkTable.entryAcquire(nearChunks, (int) index) : chunks.findFar(index);
     }
 
     private ByteBuffer touchedChunk(long physAddr, int sizeBytes) {

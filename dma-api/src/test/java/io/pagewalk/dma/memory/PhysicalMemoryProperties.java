@@ -21,8 +21,8 @@ class PhysicalMemoryProperties {
 
     private static final int SPAN = 5000;
 
-    /** Bases of RAM: at 0, across the first boundary of leaves, and far up. */
-    private static final long[] BASES = {0, 512 * 64 - 1000, 1L << 26};
+    /** Bases of RAM: at 0, where the near chunks end (of 64 bytes), and where a leaf ends. */
+    private static final long[] BASES = {0, (64L << 16) - 1000, (1L << 26) - 1000};
 
     enum Kind {
         GET_AND_PUT_LONG,

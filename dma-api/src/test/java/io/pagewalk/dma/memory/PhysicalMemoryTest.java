@@ -308,7 +308,7 @@ class PhysicalMemoryTest {
     }
 
     @Test
-    void discardingATerabyteThatNobodyTouchedTakesNoTime() {
+    void discardingATerabyteLeavesNothingResident() {
         PhysicalMemory large = PhysicalMemory.create(RamMap.of(new PhysRange(0, (1L << 40) - 1)), 64 << 10);
         large.putLong(1L << 39, 1);
 
