@@ -23,7 +23,7 @@ final class TableTreeCheck {
     }
 
     void check(VtdSecondStage table) {
-        int before = seen.size();
+        long before = seen.size();
         visit(table.rootPhysAddr(), table.levels());
         long linked = seen.size() - before;
         if (linked != table.tablePages()) {
