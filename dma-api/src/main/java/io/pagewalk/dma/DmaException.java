@@ -6,8 +6,7 @@ package io.pagewalk.dma;
 public final class DmaException extends RuntimeException {
     private static final long serialVersionUID = 1L;
 
-    /** The cause. */
-    private final DmaFailure failure;
+    private final transient DmaFailure failure;
 
     /**
      * Makes the exception of a failure.

@@ -1,6 +1,5 @@
 package io.pagewalk.dma;
 
-import java.io.Serializable;
 import java.util.List;
 
 /**
@@ -10,7 +9,7 @@ import java.util.List;
  * @param errno the positive error number
  * @param numbers the cause's numbers, unsigned, in the order of {@link FailureReason#labels()}
  */
-public record DmaFailure(FailureReason reason, int errno, List<Long> numbers) implements Serializable {
+public record DmaFailure(FailureReason reason, int errno, List<Long> numbers) {
     /**
      * Copies the numbers.
      *
