@@ -42,7 +42,8 @@ class BundledReplayTest {
         assertThat(total.staleReads() + total.blockedReads()).isEqualTo(total.unmaps());
         assertThat(total.staleReads()).isLessThanOrEqualTo(backend.blocksAfterUnmap() ? 0 : total.unmaps());
         assertThat(total.failuresByReason()).isEqualTo(expectedFailures(backend.name()));
-        assertThat(backend.byDevice().values().stream().reduce(Tally.ZERO, Tally::plus)).isEqualTo(total);
+        assertThat(backend.byDevice().values().stream().reduce(Tally.ZERO, Tally::plus))
+                .isEqualTo(total);
         assertThat(backend.residentBytes()).isLessThan(POOL_BYTES + (16L << 20));
     }
 

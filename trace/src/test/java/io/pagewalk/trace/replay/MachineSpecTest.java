@@ -13,8 +13,7 @@ import org.junit.jupiter.params.provider.CsvSource;
 
 /** Machine files, good and bad. */
 class MachineSpecTest {
-    private static final String DOCUMENTED =
-            """
+    private static final String DOCUMENTED = """
             {
               "holes":   [["0xc0000000", "0xffffffff"], ["0x8000000000", "0x80ffffffff"]],
               "ramTop":  "0x3ffffffffff",
@@ -71,6 +70,7 @@ class MachineSpecTest {
                 "{\"ramTop\": \"0x1000\"} | m.json: ramTop: 0x1000 is not between the end of the first hole",
                 "{\"ramTop\": \"0xffffffffffffffff\"} | m.json: ramTop: 0xffffffffffffffff is not between",
                 "{\"swiotlb\": {\"slots\": 4000000}} | m.json: swiotlb.slots: 4000000 is not between 1 and",
+                "{\"swiotlb\": {\"slots\": 1000, \"areas\": 9}} | swiotlb.areas: 9 areas need 1152 slots, and the pool has 1024",
                 "{\"iommu\": []} | m.json: iommu: must be an object with [widthBits, reserved], not []",
                 "{\"devices\": 7} | m.json: devices: must be an object of devices by name, not 7",
                 "{\"devices\": {\"d\": {\"maskBits\": 65}}} | m.json: devices.d.maskBits: 65 is not between 1 and 64",

@@ -54,7 +54,8 @@ class ReplayEngineTest {
         long[] phys = {HIGH + 0x200, 0x5000_0000L, 0x5000_1000L, 0x7000_0010L, HIGH + 0x9000};
         long[] sizes = {0xe00, 0x1000, 0x2000, 0x33, 1};
         for (String direction : List.of(TO, FROM, BOTH)) {
-            TraceText text = new TraceText().mapSg(NVME, direction, phys, sizes, phys).unmapSg(NVME, direction, phys);
+            TraceText text =
+                    new TraceText().mapSg(NVME, direction, phys, sizes, phys).unmapSg(NVME, direction, phys);
             for (String backend : Replays.soundBackends()) {
                 BackendResult result = Replays.on(backend, text, Replays.UNTIMED.withTouch(Touch.FULL));
                 assertThat(result.firstMismatches()).as(backend).isEmpty();
@@ -204,6 +205,22 @@ class ReplayEngineTest {
         ReplayResult result = Replays.of(text, sound());
         assertThat(result.cpus()).isEqualTo(2);
         assertThat(result.anomalies()).isEqualTo(Map.of(Anomaly.CPU_BEYOND_MACHINE, 1L));
+    }
+
+    @Test
+    void theTracesHeaderTellsTheCpusUnlessTheMachineFileDoes() throws MachineSpecException {
+        TraceText tracefs = new TraceText()
+                .raw("# entries-in-buffer/entries-written: 1/1   #P:600")
+                .on("fio-1", 599)
+                .mapPage(NVME, TO, HIGH, 64, HIGH);
+        ReplayResult result = Replays.of(tracefs, sound());
+        assertThat(result.cpus()).isEqualTo(600);
+        assertThat(result.anomalies()).isEmpty();
+        assertThat(result.ok()).isTrue();
+        TraceText traceCmd = new TraceText().raw("cpus=3").flags("").mapPage(NVME, TO, HIGH, 64, HIGH);
+        assertThat(Replays.of(traceCmd, sound()).cpus()).isEqualTo(3);
+        MachineSpec four = MachineSpec.parse("m.json", "{\"cpus\": 4}");
+        assertThat(Replays.of(traceCmd, sound().withMachine(four)).cpus()).isEqualTo(4);
     }
 
     @Test

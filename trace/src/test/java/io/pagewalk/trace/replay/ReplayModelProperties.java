@@ -103,7 +103,7 @@ class ReplayModelProperties {
         }
         if (left > 0) {
             table.add(0, 1);
-                table.setDma(segments, 0x7000_0000L + segments * 0x1_0000L, left);
+            table.setDma(segments, 0x7000_0000L + segments * 0x1_0000L, left);
             segments++;
         }
         table.mapped(segments);

@@ -26,7 +26,8 @@ class SgLengthsProperties {
     Arbitrary<List<Segment>> lists() {
         Arbitrary<Segment> segment = Combinators.combine(
                         Arbitraries.longs().between(0, 2),
-                        Arbitraries.oneOf(Arbitraries.just(0L), Arbitraries.longs().between(0, PAGE - 1)),
+                        Arbitraries.oneOf(
+                                Arbitraries.just(0L), Arbitraries.longs().between(0, PAGE - 1)),
                         Arbitraries.oneOf(
                                 Arbitraries.just(PAGE), Arbitraries.longs().between(1, 3 * PAGE)))
                 .as(Segment::new);

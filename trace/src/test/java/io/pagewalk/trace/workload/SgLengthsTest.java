@@ -109,8 +109,9 @@ class SgLengthsTest {
                 .assemble();
         assertThat(got.anomalies().of(Anomaly.NOT_REPLAYABLE_LIST)).isEqualTo(1);
         // one segment, one DMA segment: nothing to rebuild, whatever the lines say
-        assertThat(got.maps()).singleElement().satisfies(map -> assertThat(map.lengthsBytes())
-                .containsExactly(0x1800));
+        assertThat(got.maps())
+                .singleElement()
+                .satisfies(map -> assertThat(map.lengthsBytes()).containsExactly(0x1800));
     }
 
     @Test

@@ -80,8 +80,7 @@ public final class TraceText {
 
     public TraceText sync(String which, String device, String direction, long dmaAddr, long sizeBytes) {
         return event(String.format(
-                "dma_sync_single_for_%s: %s dir=%s dma_addr=%x size=%d",
-                which, device, direction, dmaAddr, sizeBytes));
+                "dma_sync_single_for_%s: %s dir=%s dma_addr=%x size=%d", which, device, direction, dmaAddr, sizeBytes));
     }
 
     public TraceText bounced(String device, long mask, long devAddr, long sizeBytes) {
