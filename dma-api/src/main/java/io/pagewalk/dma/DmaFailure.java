@@ -1,5 +1,6 @@
 package io.pagewalk.dma;
 
+import java.io.Serializable;
 import java.util.List;
 
 /**
@@ -10,12 +11,8 @@ import java.util.List;
  * @param numbers the cause's numbers, unsigned, in the order of {@link FailureReason#labels()}
  * @serial exclude
  */
-<<<<<<< HEAD
-public record DmaFailure(FailureReason reason, int errno, List<Long> numbers) {
-=======
 @SuppressWarnings("InvalidBlockTag") // javadoc wants it, or comments on the fields of the serialised form
 public record DmaFailure(FailureReason reason, int errno, List<Long> numbers) implements Serializable {
->>>>>>> bounce
     /**
      * Copies the numbers.
      *
