@@ -59,7 +59,7 @@ public final class RunBenchmarks {
     private static List<Line> lines(Collection<RunResult> results) {
         List<Line> lines = new ArrayList<>();
         for (RunResult result : results) {
-            String[] path = result.getParams().getBenchmark().split("\\.");
+            String[] path = result.getParams().getBenchmark().split("\\.", -1);
             String name = path[path.length - 2] + "." + path[path.length - 1];
             double p50 = result.getPrimaryResult().getStatistics().getPercentile(50) / BenchmarkMachine.BATCH;
             Result<?> bytes = result.getSecondaryResults().get("gc.alloc.rate.norm");

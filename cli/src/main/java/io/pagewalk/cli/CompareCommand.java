@@ -130,7 +130,7 @@ final class CompareCommand implements Callable<Integer> {
         try {
             return MachineSpec.read(machine);
         } catch (MachineSpecException bad) {
-            throw new UnusableInputException(bad.getMessage(), bad);
+            throw new UnusableInputException("" + bad.getMessage(), bad);
         }
     }
 

@@ -2,7 +2,11 @@ package io.pagewalk.cli;
 
 import io.pagewalk.dma.memory.DirectMemoryExhaustedException;
 import java.io.IOException;
+import java.io.OutputStreamWriter;
+import java.io.PrintStream;
 import java.io.PrintWriter;
+import java.nio.charset.Charset;
+import java.util.Objects;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Model.CommandSpec;
@@ -54,7 +58,12 @@ public final class Pagewalk implements Runnable {
      * @param args the arguments
      */
     public static void main(String[] args) {
-        System.exit(run(new PrintWriter(System.out, true), new PrintWriter(System.err, true), args));
+        System.exit(run(writer(System.out), writer(System.err), args));
+    }
+
+    /** Text goes out in the host's own encoding, as other commands' does. */
+    private static PrintWriter writer(PrintStream stream) {
+        return new PrintWriter(new OutputStreamWriter(stream, Charset.defaultCharset()), true);
     }
 
     /**
@@ -67,7 +76,10 @@ public final class Pagewalk implements Runnable {
      */
     static int run(PrintWriter out, PrintWriter err, String... args) {
         CommandLine command = new CommandLine(new Pagewalk());
-        command.getSubcommands().get("compare").getCommandSpec().usageMessage().footer(CompareReport.rowsOfTheTable());
+        Objects.requireNonNull(command.getSubcommands().get("compare"))
+                .getCommandSpec()
+                .usageMessage()
+                .footer(CompareReport.rowsOfTheTable());
         int status = command.setOut(out)
                 .setErr(err)
                 .setCaseInsensitiveEnumValuesAllowed(true)

@@ -6,7 +6,8 @@ package io.pagewalk.dma;
 public final class DmaException extends RuntimeException {
     private static final long serialVersionUID = 1L;
 
-    private final transient DmaFailure failure;
+    /** The cause. */
+    private final DmaFailure failure;
 
     /**
      * Makes the exception of a failure.

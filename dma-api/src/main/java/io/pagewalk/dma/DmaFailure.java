@@ -1,5 +1,6 @@
 package io.pagewalk.dma;
 
+import java.io.Serializable;
 import java.util.List;
 
 /**
@@ -8,8 +9,10 @@ import java.util.List;
  * @param reason the cause
  * @param errno the positive error number
  * @param numbers the cause's numbers, unsigned, in the order of {@link FailureReason#labels()}
+ * @serial exclude
  */
-public record DmaFailure(FailureReason reason, int errno, List<Long> numbers) {
+@SuppressWarnings("InvalidBlockTag") // javadoc wants it, or comments on the fields of the serialised form
+public record DmaFailure(FailureReason reason, int errno, List<Long> numbers) implements Serializable {
     /**
      * Copies the numbers.
      *

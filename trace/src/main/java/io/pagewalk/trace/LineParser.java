@@ -11,6 +11,7 @@ final class LineParser {
     private static final String FAILED = "[FAILED TO PARSE] ";
     private static final String FUNCTION_EVENTS = "(function)";
     private static final int MIN_FRAME_DIGITS = 8;
+    private static final int MAX_CPUS = 8192;
 
     private final LineCursor line = new LineCursor();
     private final LinePrefix prefix = new LinePrefix();
@@ -38,7 +39,10 @@ final class LineParser {
         return null;
     }
 
-    /** Only the size of the ring buffer matters: events that it lost by wrapping have no other trace. */
+    /**
+     * Only the numbers of the ring buffer matter: events that it lost by wrapping have no other trace, and the CPUs.
+     * {@code # entries-in-buffer/entries-written: 20827/20827 #P:2}
+     */
     private @Nullable TraceEvent comment(long lineNumber) throws LineFormatException {
         if (!line.accept(ENTRIES)) {
             return null;
@@ -46,12 +50,25 @@ final class LineParser {
         long inBuffer = line.count();
         line.expect("/");
         long written = line.count();
+        line.skipBlanks();
+        if (line.accept("#P:")) {
+            cpus();
+        }
         if (inBuffer >= written) {
             return null;
         }
         tally.overwritten(written - inBuffer);
         int cpu = TraceHeader.NO_CPU;
         return new TraceEvent.LostEvents(TraceHeader.ofCpu(lineNumber, cpu), cpu, written - inBuffer);
+    }
+
+    private void cpus() {
+        int count = 0;
+        while (LineCursor.digit(line.peek()) >= 0 && count < MAX_CPUS) {
+            count = 10 * count + LineCursor.digit(line.peek());
+            line.moveTo(line.position() + 1);
+        }
+        tally.cpus(Math.min(count, MAX_CPUS));
     }
 
     /** {@code CPU:1 [LOST 105 EVENTS]}, {@code CPU:1 [LOST EVENTS]} or {@code CPU:1 [156 EVENTS DROPPED]}. */
@@ -151,7 +168,12 @@ final class LineParser {
 
     /** Blank lines, {@code cpus=2}, {@code CPU 1 is empty} and the frames of stack traces. */
     private boolean isFurniture() {
-        if (isToolNote("cpus=", "") || isToolNote("CPU ", " is empty")) {
+        if (isToolNote("CPU ", " is empty")) {
+            return true;
+        }
+        if (isToolNote("cpus=", "")) {
+            line.accept("cpus=");
+            cpus();
             return true;
         }
         boolean indented = line.peek() == ' ' || line.peek() == '\t';

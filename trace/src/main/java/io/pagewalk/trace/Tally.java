@@ -21,6 +21,7 @@ final class Tally {
     private final EnumMap<EventKind, Count> counts = new EnumMap<>(EventKind.class);
     private final Map<String, Long> otherCounts = new HashMap<>();
     private final List<BadLine> firstBadLines = new ArrayList<>();
+    private int cpus;
     private long badLines;
     private long lostEvents;
     private long lostGaps;
@@ -55,6 +56,15 @@ final class Tally {
 
     void overwritten(long count) {
         overwrittenEvents += count;
+    }
+
+    void cpus(int count) {
+        cpus = count;
+    }
+
+    /** CPUs that the trace's header tells, 0 when it tells none. */
+    int cpus() {
+        return cpus;
     }
 
     void bad(BadLine line) {

@@ -159,6 +159,16 @@ public final class TraceReader implements AutoCloseable {
     }
 
     /**
+     * Tells how many CPUs the recording machine had, as far as the lines read so far say so: tracefs and trace-cmd have
+     * it in their header, perf has none.
+     *
+     * @return the number of CPUs, 0 when unknown
+     */
+    public int recordedCpus() {
+        return tally.cpus();
+    }
+
+    /**
      * Names the trace.
      *
      * @return the path or the name given at {@code open}

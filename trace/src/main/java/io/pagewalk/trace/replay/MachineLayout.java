@@ -15,6 +15,7 @@ final class MachineLayout {
      * RAM (page tables, and all other coherent memory).
      */
     static final long SLOT_BYTES = 2048;
+    private static final long SET_SLOTS = 128;
 
     private static final long FOUR_GIB = 1L << 32;
     private static final long LEAST_LOW_PAGES = 128L << 20;
@@ -35,7 +36,7 @@ final class MachineLayout {
     private MachineLayout(MachineSpec spec) {
         holes = ascending(spec.holes());
         PhysRange first = holes.get(0);
-        pool = PhysRange.ofSize(poolFirst(first), spec.swiotlbSlots() * SLOT_BYTES);
+        pool = PhysRange.ofSize(poolFirst(first), poolSlots(spec) * SLOT_BYTES);
         long lowFirst = Addresses.alignUp(pool.last() + 1, ALIGNMENT);
         lowPages = PhysRange.ofSize(
                 lowFirst, Addresses.alignDown(Addresses.min(first.last() - lowFirst + 1, MOST_LOW_PAGES), ALIGNMENT));
@@ -54,6 +55,27 @@ final class MachineLayout {
         return Addresses.alignUp(hole.first(), ALIGNMENT);
     }
 
+    /** What a pool with areas is rounded up to (dma-core:SWC-4). */
+    private static long poolSlots(MachineSpec spec) {
+        long sets = Addresses.alignUp(spec.swiotlbSlots(), SET_SLOTS);
+        return Long.bitCount(sets) == 1 ? sets : Long.highestOneBit(sets) << 1;
+    }
+
+    /** One area for each CPU, but no more than the pool has room for: a pool does not grow with the CPUs of a trace. */
+    static long poolAreas(MachineSpec spec, int cpus) {
+        return spec.swiotlbAreas() != 0 ? spec.swiotlbAreas() : Math.min(cpus, poolSlots(spec) / SET_SLOTS);
+    }
+
+    private static void checkAreas(String file, MachineSpec spec) throws MachineSpecException {
+        if (spec.swiotlbAreas() * SET_SLOTS > poolSlots(spec)) {
+            throw new MachineSpecException(
+                    file,
+                    "swiotlb.areas",
+                    spec.swiotlbAreas() + " areas need " + spec.swiotlbAreas() * SET_SLOTS + " slots, and the pool has "
+                            + poolSlots(spec));
+        }
+    }
+
     static MachineLayout of(MachineSpec spec) {
         return new MachineLayout(spec);
     }
@@ -70,7 +92,8 @@ final class MachineLayout {
                 throw new MachineSpecException(file, "holes", holes.get(i - 1) + " and " + holes.get(i) + " overlap");
             }
         }
-        checkFirstHole(file, holes.get(0), spec.swiotlbSlots() * SLOT_BYTES);
+        checkFirstHole(file, holes.get(0), poolSlots(spec) * SLOT_BYTES);
+        checkAreas(file, spec);
         if (Addresses.lessThan(spec.ramTop(), holes.get(0).last())
                 || Addresses.lessThan(HIGHEST_RAM_TOP, spec.ramTop())) {
             throw new MachineSpecException(

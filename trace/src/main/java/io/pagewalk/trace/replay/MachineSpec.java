@@ -34,7 +34,7 @@ import org.jspecify.annotations.Nullable;
  * @param holes where there is no RAM, ascending, at least one; the first lies below 4 GiB and is so large that the
  *     emulator's own pool and pages fit in
  * @param ramTop last address that is RAM; the emulator's tables lie above it
- * @param cpus number of CPUs, null for the default
+ * @param cpus number of CPUs, null for those that the trace's header tells, else the default
  * @param swiotlbSlots slots of 2 KiB in the bounce pool
  * @param swiotlbAreas areas of the pool, 0 for as many as CPUs
  * @param iommuWidthBits width of the IOMMU's addresses

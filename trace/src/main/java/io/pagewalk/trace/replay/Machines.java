@@ -35,8 +35,7 @@ final class Machines {
                 .chunkBytes(CHUNK_BYTES)
                 .allocatable(layout.allocatable())
                 .cpus(cpus)
-                .commandLine("swiotlb=" + spec.swiotlbSlots() + ","
-                        + (spec.swiotlbAreas() == 0 ? cpus : spec.swiotlbAreas()))
+                .commandLine("swiotlb=" + spec.swiotlbSlots() + "," + MachineLayout.poolAreas(spec, cpus))
                 .hostBridgeWindows(spec.iommuReserved())
                 .backend(backend)
                 .backendOptions(BackendOptions.NONE

@@ -7,6 +7,7 @@ import io.pagewalk.trace.workload.AnomalyCounts;
 import io.pagewalk.trace.workload.WorkloadAssembler;
 import java.io.IOException;
 import java.util.List;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Replays a trace through every chosen backend, in lockstep over one pass: each call of the trace is made on one
@@ -39,24 +40,33 @@ public final class ReplayEngine {
      * @throws IllegalArgumentException when there is no backend of a chosen name; the message lists those there are
      */
     public ReplayResult replay(TraceReader reader) throws IOException {
-        MachineSpec spec = options.machine();
-        int cpus = spec.cpus() == null ? MachineSpec.DEFAULT_CPUS : spec.cpus();
-        MachineLayout layout = MachineLayout.of(spec);
+        TraceEvent first = reader.next(); // The header, which may tell the CPUs, is read with it.
+        int cpus = cpus(reader);
+        MachineLayout layout = MachineLayout.of(options.machine());
         List<BackendRun> runs = Machines.create(options, layout, cpus);
         try {
-            return replay(reader, runs, layout, cpus);
+            return replay(reader, first, runs, layout, cpus);
         } finally {
             runs.forEach(BackendRun::close);
         }
     }
 
-    private ReplayResult replay(TraceReader reader, List<BackendRun> runs, MachineLayout layout, int cpus)
+    private int cpus(TraceReader reader) {
+        Integer said = options.machine().cpus();
+        if (said != null) {
+            return said;
+        }
+        return reader.recordedCpus() == 0 ? MachineSpec.DEFAULT_CPUS : reader.recordedCpus();
+    }
+
+    private ReplayResult replay(
+            TraceReader reader, @Nullable TraceEvent first, List<BackendRun> runs, MachineLayout layout, int cpus)
             throws IOException {
         DeviceBook devices = new DeviceBook(options.machine(), runs);
         AnomalyCounts anomalies = new AnomalyCounts();
         Replay replay = new Replay(runs, layout, devices, anomalies, cpus);
         WorkloadAssembler assembler = new WorkloadAssembler(replay::accept, anomalies);
-        readAll(reader, assembler);
+        assemble(reader, first, assembler);
         replay.finish();
         return new ReplayResult(
                 reader.name(),
@@ -70,18 +80,17 @@ public final class ReplayEngine {
                 runs.stream().map(run -> run.result(devices.names())).toList());
     }
 
-    private void readAll(TraceReader reader, WorkloadAssembler assembler) throws IOException {
+    private void assemble(TraceReader reader, @Nullable TraceEvent first, WorkloadAssembler assembler)
+            throws IOException {
         long events = 0;
-        while (events < options.maxEvents()) {
-            TraceEvent event = reader.next();
-            if (event == null) {
-                break;
-            }
+        TraceEvent event = first;
+        while (event != null && events < options.maxEvents()) {
             assembler.accept(event);
             events++;
             if (events % PROGRESS_EVENTS == 0) {
                 options.progress().progress(events, reader.bytesRead(), reader.totalBytes());
             }
+            event = reader.next();
         }
         assembler.finish();
         options.progress().progress(events, reader.bytesRead(), reader.totalBytes());

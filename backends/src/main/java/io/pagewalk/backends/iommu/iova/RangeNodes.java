@@ -196,14 +196,14 @@ final class RangeNodes {
         attach(node, LEFT + RIGHT - side, parent);
     }
 
-    private void replaceChild(int parent, int old, int node) {
+    private void replaceChild(int parent, int old, int replacement) {
         if (parent == NIL) {
-            root = node;
+            root = replacement;
         } else {
-            set(parent, get(parent, LEFT) == old ? LEFT : RIGHT, node);
+            set(parent, get(parent, LEFT) == old ? LEFT : RIGHT, replacement);
         }
-        if (node != NIL) {
-            set(node, PARENT, parent);
+        if (replacement != NIL) {
+            set(replacement, PARENT, parent);
         }
     }
 

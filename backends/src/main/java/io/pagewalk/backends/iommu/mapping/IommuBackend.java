@@ -94,6 +94,12 @@ public final class IommuBackend implements DmaBackend {
         }
     }
 
+    /** Strict unmaps invalidate before they return; lazy ones leave what the IOTLB holds usable until the flush. */
+    @Override
+    public boolean blocksAfterUnmap() {
+        return !lazy;
+    }
+
     @Override
     public void quiesce() {
         domains.forEach(IommuDomain::quiesce);

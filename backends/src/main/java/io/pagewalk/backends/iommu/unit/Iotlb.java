@@ -204,6 +204,6 @@ final class Iotlb {
     }
 
     private int place(long key) {
-        return shift == Long.SIZE ? 0 : (int) (key * SPREAD >>> shift) * WORDS;
+        return shift == Long.SIZE ? 0 : (int) ((key * SPREAD) >>> shift) * WORDS;
     }
 }
