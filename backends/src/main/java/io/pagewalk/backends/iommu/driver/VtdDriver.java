@@ -87,7 +87,7 @@ public final class VtdDriver implements IommuDriver {
     }
 
     private void command(int bit) {
-        registers.write32(VtdRegisters.GCMD, registers.read32(VtdRegisters.GSTS) & ~VtdRegisters.GCMD_SRTP | bit);
+        registers.write32(VtdRegisters.GCMD, (registers.read32(VtdRegisters.GSTS) & ~VtdRegisters.GCMD_SRTP) | bit);
     }
 
     // ---- domains

@@ -100,6 +100,7 @@ final class AccessGuard {
         awaitEnds(at(stripe, endedWord(oldPhase)), begun);
     }
 
+    @SuppressWarnings("ThreadPriorityCheck") // an access that lost its CPU must get it back
     private void awaitEnds(int word, long begun) {
         int spins = 0;
         while ((long) WORD.getAcquire(words, word) != begun) {

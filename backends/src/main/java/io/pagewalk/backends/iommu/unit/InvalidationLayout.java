@@ -68,7 +68,7 @@ public final class InvalidationLayout {
      * @return the bytes
      */
     public static long pages(long iova, int addressMask, boolean leafOnly) {
-        return iova & ~0xfffL | (leafOnly ? LEAF_ONLY : 0) | addressMask;
+        return (iova & ~0xfffL) | (leafOnly ? LEAF_ONLY : 0) | addressMask;
     }
 
     /**
