@@ -15,8 +15,8 @@ import java.util.function.LongConsumer;
  *
  * <p>Implements iommu:FQ-1 to FQ-12 for queues per CPU. Thread-safe. Lock order: a ring's lock, then the allocator's.
  *
- * <p>Differs from Linux: a ring that its own flush did not free is flushed again before anything is appended (iommu:FQ-4 appends
- * after one flush), since threads here may be interrupted in the middle of a flush for long.
+ * <p>Differs from Linux: a ring that its own flush did not free is flushed again before anything is appended
+ * (iommu:FQ-4 appends after one flush), since threads here may be interrupted in the middle of a flush for long.
  */
 final class FlushQueue {
     /* Two counters say which entries a flush has covered: `started` goes up before the hardware is told, `finished` after it
