@@ -64,11 +64,6 @@ final class CoreMapper {
     }
 
     private long refuseAlignment(int cpu, long granuleMask) {
-        if (alignmentSite.isFirst()) {
-            alignmentSite.message(device.name() + ": Unsupported alignment constraint");
-            alignmentSite.warn(device.name() + ": min align mask " + Addresses.hex(device.minAlignMask())
-                    + " is larger than the granule's, " + Addresses.hex(granuleMask) + " (iommu:DMAP-2)");
-        }
         device.failure(cpu)
                 .record(
                         FailureReason.UNSUPPORTED_ALIGNMENT,
@@ -77,6 +72,11 @@ final class CoreMapper {
                         granuleMask + 1,
                         0,
                         0);
+        if (alignmentSite.isFirst()) {
+            alignmentSite.message(device.name() + ": Unsupported alignment constraint");
+            alignmentSite.warn(device.name() + ": min align mask " + Addresses.hex(device.minAlignMask())
+                    + " is larger than the granule's, " + Addresses.hex(granuleMask) + " (iommu:DMAP-2)");
+        }
         return Dma.DMA_MAPPING_ERROR;
     }
 }

@@ -14,12 +14,18 @@ import java.util.function.LongConsumer;
  * come back to the allocator only after a flush of the whole domain that began after they were queued.
  *
  * <p>Implements iommu:FQ-1 to FQ-12 for queues per CPU. Thread-safe. Lock order: a ring's lock, then the allocator's.
+ *
+ * <p>Differs from Linux: a ring that its own flush did not free is flushed again before anything is appended
+ * (iommu:FQ-4 appends after one flush), since threads here may be interrupted in the middle of a flush for long.
  */
 final class FlushQueue {
     /* Two counters say which entries a flush has covered: `started` goes up before the hardware is told, `finished` after it
      * is done. An entry remembers `started` as it was when it was queued, so it is safe once `finished` is larger. An entry
      * queued while another CPU's flush is under way has seen the raised `started` already and waits for a further flush
      * (FQ-5, FQ-6). One CPU's flush lets all others reap at their next call (FQ-12).
+     *
+     * A ring may have filled up wholly while another CPU's flush was under way. Then one flush of its own does not free
+     * anything, since the other's still counts as unfinished; the second one does.
      */
 
     private static final long TIMEOUT_NANOS = 10_000_000L;
@@ -57,7 +63,7 @@ final class FlushQueue {
         ring.lock.lock();
         try {
             reap(ring, cpu);
-            if (ring.isFull()) {
+            while (ring.isFull()) {
                 flush();
                 reap(ring, cpu);
             }

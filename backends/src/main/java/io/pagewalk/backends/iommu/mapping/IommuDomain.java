@@ -146,31 +146,29 @@ final class IommuDomain {
         long offset = dmaAddr & (granuleBytes - 1);
         long iova = dmaAddr - offset;
         long size = Addresses.alignUp(sizeBytes + offset, granuleBytes);
-        FlushQueue queue = flushQueue;
-        InvalidationGather gather = gathers.take(cpu, queue != null);
-        try {
-            unmap(iova, size, gather);
-            if (queue == null) {
-                core.sync(gather);
-                freeNow(cpu, iova, size);
-            } else {
-                usage.give(cpu, size);
-                queue.queue(cpu, iova >>> shift, size >>> shift, gather.freed());
-            }
-        } finally {
-            gathers.give(cpu, gather);
-        }
-    }
-
-    private void unmap(long iova, long sizeBytes, InvalidationGather gather) {
-        long unmapped = core.unmapFast(iova, sizeBytes, gather);
-        if (unmapped != sizeBytes) {
+        long unmapped = unmapAndFree(cpu, iova, size);
+        if (unmapped != size) {
             machine.log()
                     .warn(
                             "iommu_dma_unmap",
                             device.name() + ": unmapped " + Addresses.hex(unmapped) + " bytes at iova "
-                                    + Addresses.hexRange(iova, sizeBytes) + " (iommu:DMAP-8)");
+                                    + Addresses.hexRange(iova, size) + " (iommu:DMAP-8)");
         }
+    }
+
+    private long unmapAndFree(int cpu, long iova, long sizeBytes) {
+        FlushQueue queue = flushQueue;
+        InvalidationGather gather = gathers.take(cpu, queue != null);
+        long unmapped = core.unmapFast(iova, sizeBytes, gather);
+        if (queue == null) {
+            core.sync(gather);
+            freeNow(cpu, iova, sizeBytes);
+        } else {
+            usage.give(cpu, sizeBytes);
+            queue.queue(cpu, iova >>> shift, sizeBytes >>> shift, gather.freed());
+        }
+        gathers.give(cpu, gather);
+        return unmapped;
     }
 
     /** Domain flushes by the queue, 0 when strict. */

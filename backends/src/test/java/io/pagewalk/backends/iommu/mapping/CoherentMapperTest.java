@@ -65,7 +65,8 @@ class CoherentMapperTest {
     void singlePagesAreTakenOneByOne() {
         try (World world = World.strict()) {
             world.machine.failures().failNth("iommu.pages", 512);
-            assertThat(world.ops.allocCoherent(world.device, 0, 2 << 20, DmaAttrs.ALLOC_SINGLE_PAGES)).isNull();
+            assertThat(world.ops.allocCoherent(world.device, 0, 2 << 20, DmaAttrs.ALLOC_SINGLE_PAGES))
+                    .isNull();
             assertThat(world.failure().reason()).isEqualTo(FailureReason.NO_MEMORY);
             world.assertNothingIsHeld();
         }
@@ -114,11 +115,13 @@ class CoherentMapperTest {
             try (World world = World.strict()) {
                 long before = world.machine.pages().freeBytes();
                 world.machine.failures().failNth("iommu.iova", 1);
-                assertThat(world.ops.allocCoherent(world.device, 0, 3 * PAGE, attrs)).isNull();
+                assertThat(world.ops.allocCoherent(world.device, 0, 3 * PAGE, attrs))
+                        .isNull();
                 assertThat(world.failure().reason()).isEqualTo(FailureReason.NO_IOVA);
                 world.machine.failures().disarm();
                 world.table.failAfter(0);
-                assertThat(world.ops.allocCoherent(world.device, 0, 3 * PAGE, attrs)).isNull();
+                assertThat(world.ops.allocCoherent(world.device, 0, 3 * PAGE, attrs))
+                        .isNull();
                 assertThat(world.failure().reason()).isEqualTo(FailureReason.TABLE_ERROR);
                 assertThat(world.machine.pages().freeBytes()).isEqualTo(before);
                 world.assertNothingIsHeld();

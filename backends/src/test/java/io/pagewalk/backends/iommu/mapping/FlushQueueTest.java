@@ -3,6 +3,7 @@ package io.pagewalk.backends.iommu.mapping;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.pagewalk.backends.iommu.iova.IovaDomain;
+import io.pagewalk.backends.iommu.iova.IovaTree;
 import io.pagewalk.backends.iommu.pgtable.TablePageList;
 import io.pagewalk.dma.Machine;
 import java.util.Collections;
@@ -106,6 +107,25 @@ class FlushQueueTest {
         assertThat(queue.queued(1)).isEqualTo(2);
         machine.clock().advance(10 * MILLISECOND);
         assertThat(queue.queued(1)).isZero();
+    }
+
+    @Test
+    @DisplayName("iommu:QK-7: a ring that fills up during another CPU's flush loses nothing")
+    void ringThatFillsUpDuringAFlushLosesNothing() {
+        for (int i = 0; i < 255; i++) {
+            mapAndUnmap(0);
+        }
+        driver.duringFlush(() -> {
+            driver.duringFlush(() -> {});
+            for (int i = 0; i < 256; i++) {
+                mapAndUnmap(1);
+            }
+        });
+        mapAndUnmap(0);
+        assertThat(queue.queued(1)).isEqualTo(1);
+        queue.quiesce();
+        iovas.releaseCaches();
+        assertThat(iovas.tree().first()).isEqualTo(IovaTree.ANCHOR);
     }
 
     @Test

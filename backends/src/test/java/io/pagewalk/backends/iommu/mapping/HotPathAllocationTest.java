@@ -57,7 +57,8 @@ class HotPathAllocationTest {
     void mapSgAndUnmapSgAllocateNothing(String backend) {
         try (Machine machine = machine(backend)) {
             Dma dma = machine.addDevice(DeviceConfig.named("nic")).dma(1);
-            SgTable sg = new SgTable(4).add(RAM, 0x1000).add(RAM + 0x8000, 0x1800).add(RAM + 0x20_0000, 0x1000);
+            SgTable sg =
+                    new SgTable(4).add(RAM, 0x1000).add(RAM + 0x8000, 0x1800).add(RAM + 0x20_0000, 0x1000);
             assertThat(bytesPerRound(() -> {
                         dma.mapSg(sg, 3, DmaDirection.TO_DEVICE, 0);
                         dma.unmapSg(sg, 3, DmaDirection.TO_DEVICE, 0);

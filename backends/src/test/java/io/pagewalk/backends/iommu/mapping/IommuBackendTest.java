@@ -57,7 +57,8 @@ class IommuBackendTest {
     void spaceBetweenInboundWindowsIsReserved() {
         DeviceConfig config = DeviceConfig.named("nic")
                 .withRanges(
-                        new DmaRange(0x4000_0000L, 0x8000_0000L, 0x1000_0000L), new DmaRange(0, 0x1000_0000L, 0x1000_0000L));
+                        new DmaRange(0x4000_0000L, 0x8000_0000L, 0x1000_0000L),
+                        new DmaRange(0, 0x1000_0000L, 0x1000_0000L));
         assertThat(reservedFor(config))
                 .containsExactly("0-bf", "c0-10000", "20000-80000", "90000-febff", "fec00-fffffffffffff");
     }
@@ -68,12 +69,14 @@ class IommuBackendTest {
         DeviceConfig config = DeviceConfig.named("nic")
                 .withRanges(new DmaRange(0, 0x1000_0000L, 0x1000_0000L), new DmaRange(0, 0x1800_0000L, 0x1000_0000L));
         Machine machine = World.builder().build();
-        assertThat(domain(machine, config, new RecordingDriver(RecordingDriver.APERTURE_48)).init())
+        assertThat(domain(machine, config, new RecordingDriver(RecordingDriver.APERTURE_48))
+                        .init())
                 .isEqualTo(-Errno.EINVAL);
     }
 
     @Test
-    @DisplayName("iommu:DINIT-4, DINIT-11: a device whose windows the domain cannot hold keeps the platform's operations")
+    @DisplayName(
+            "iommu:DINIT-4, DINIT-11: a device whose windows the domain cannot hold keeps the platform's operations")
     void deviceBeyondTheApertureKeepsPlatformOps() {
         DmaRange beyond = new DmaRange(0, 1L << 40, 1L << 30);
         RecordingDriver driver = new RecordingDriver(RecordingDriver.APERTURE_39);

@@ -236,7 +236,8 @@ class IommuDmaOpsTest {
             assertThat(world.machine.cpuMemory().getLong(RAM + 0x10)).isZero();
             fill(world, RAM, PAGE, 0x66);
             world.ops.syncForDevice(world.device, 0, dmaAddr, 8, DmaDirection.BIDIRECTIONAL);
-            assertThat(world.machine.cpuMemory().getLong(bouncePage(world, dmaAddr))).isEqualTo(0x6666666666666666L);
+            assertThat(world.machine.cpuMemory().getLong(bouncePage(world, dmaAddr)))
+                    .isEqualTo(0x6666666666666666L);
         }
     }
 
@@ -246,7 +247,8 @@ class IommuDmaOpsTest {
         try (World world = World.untrusted(config -> config)) {
             SgTable sg = new SgTable(3).add(RAM, PAGE).add(RAM + PAGE, PAGE).add(RAM + 0x5010, 0x20);
             fill(world, RAM + 0x5000, PAGE, 0x44);
-            assertThat(world.ops.mapSg(world.device, 0, sg, 3, DmaDirection.BIDIRECTIONAL, 0)).isEqualTo(3);
+            assertThat(world.ops.mapSg(world.device, 0, sg, 3, DmaDirection.BIDIRECTIONAL, 0))
+                    .isEqualTo(3);
             assertThat(sg.isBounced()).isTrue();
             assertThat(sg.dmaAddr(0)).isEqualTo(0xfffff000L);
             assertThat(sg.dmaAddr(1)).isEqualTo(0xffffe000L);
@@ -256,7 +258,8 @@ class IommuDmaOpsTest {
             assertThat(world.machine.cpuMemory().getLong(RAM + 0x5010)).isEqualTo(0x5555555555555555L);
             fill(world, RAM + 0x5000, PAGE, 0x11);
             world.ops.syncSgForDevice(world.device, 0, sg, 3, DmaDirection.TO_DEVICE);
-            assertThat(world.machine.cpuMemory().getLong(bouncePage(world, sg.dmaAddr(2)))).isEqualTo(0x1111111111111111L);
+            assertThat(world.machine.cpuMemory().getLong(bouncePage(world, sg.dmaAddr(2))))
+                    .isEqualTo(0x1111111111111111L);
             world.ops.unmapSg(world.device, 0, sg, 3, DmaDirection.BIDIRECTIONAL, 0);
             world.assertNothingIsHeld();
         }
@@ -268,7 +271,8 @@ class IommuDmaOpsTest {
         try (World world = World.untrusted(config -> config)) {
             SgTable sg = new SgTable(2).add(RAM + 0x10, 0x20).add(RAM + 0x5000, PAGE);
             world.table.failAfter(1);
-            assertThat(world.ops.mapSg(world.device, 0, sg, 2, DmaDirection.FROM_DEVICE, 0)).isEqualTo(-Errno.EIO);
+            assertThat(world.ops.mapSg(world.device, 0, sg, 2, DmaDirection.FROM_DEVICE, 0))
+                    .isEqualTo(-Errno.EIO);
             assertThat(world.failure().errno()).isEqualTo(Errno.EIO);
             assertThat(world.failure().reason()).isEqualTo(FailureReason.TABLE_ERROR);
             world.assertNothingIsHeld();

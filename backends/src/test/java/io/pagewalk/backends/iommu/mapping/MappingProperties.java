@@ -49,7 +49,9 @@ class MappingProperties {
     private static void assertTranslations(World world, List<Live> live) {
         TreeMap<Long, Long> expected = new TreeMap<>();
         for (Live mapping : live) {
-            mapping.pages().forEach((iova, phys) -> assertThat(expected.put(iova, phys)).isNull());
+            mapping.pages()
+                    .forEach(
+                            (iova, phys) -> assertThat(expected.put(iova, phys)).isNull());
         }
         TreeMap<Long, Long> found = new TreeMap<>();
         world.table.leaves().forEach((iova, leaf) -> {
@@ -134,8 +136,8 @@ class MappingProperties {
             within += sg.lengthBytes(i);
         }
         assertThat(segment).isEqualTo(segments - 1);
-        live.add(new Live("list", pages, () ->
-                world.ops.unmapSg(world.device, cpu, sg, entries, DmaDirection.BIDIRECTIONAL, 0)));
+        live.add(new Live(
+                "list", pages, () -> world.ops.unmapSg(world.device, cpu, sg, entries, DmaDirection.BIDIRECTIONAL, 0)));
     }
 
     @Property(tries = 150)
