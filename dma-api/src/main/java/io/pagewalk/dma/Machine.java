@@ -306,6 +306,15 @@ public final class Machine implements AutoCloseable {
         backend.checkIdle(violation);
     }
 
+    /**
+     * Whether the addresses of live mappings are the backend's own, so that no two of a device overlap.
+     *
+     * @return what {@link DmaBackend#ownsAddresses()} promises
+     */
+    public boolean ownsAddresses() {
+        return backend.ownsAddresses();
+    }
+
     /** Closes the backend. */
     @Override
     public void close() {
