@@ -12,12 +12,14 @@ import java.util.Objects;
 public final class CoherentBuffer implements AutoCloseable {
     private final Dma dma;
     private final CoherentPages pages;
+    private final int attrs;
     private final CpuMemory memory;
     private boolean closed;
 
-    CoherentBuffer(Dma dma, CoherentPages pages, CpuMemory memory) {
+    CoherentBuffer(Dma dma, CoherentPages pages, int attrs, CpuMemory memory) {
         this.dma = dma;
         this.pages = pages;
+        this.attrs = attrs;
         this.memory = memory;
     }
 
@@ -143,7 +145,7 @@ public final class CoherentBuffer implements AutoCloseable {
     public void close() {
         if (!closed) {
             closed = true;
-            dma.free(pages);
+            dma.free(pages, attrs);
         }
     }
 }

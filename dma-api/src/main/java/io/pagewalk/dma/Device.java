@@ -18,10 +18,11 @@ public final class Device {
     private final DeviceConfig config;
     private final int requesterId;
     private final DmaRange[] ranges;
-    private final boolean hasStreamingMask;
     private final DmaOps ops;
     private final DeviceBus bus;
     private final Dma[] handles;
+    private volatile boolean hasStreamingMask;
+    private volatile boolean masksAreOne;
     private volatile long streamingMask;
     private volatile long coherentMask;
     private volatile boolean skipSync;
@@ -194,6 +195,9 @@ public final class Device {
             return -Errno.EIO;
         }
         streamingMask = mask;
+        if (masksAreOne) {
+            coherentMask = mask;
+        }
         skipSync = !ops.mayNeedSync(this);
         return 0;
     }
@@ -209,6 +213,9 @@ public final class Device {
             return -Errno.EIO;
         }
         coherentMask = mask;
+        if (masksAreOne) {
+            streamingMask = mask;
+        }
         return 0;
     }
 
@@ -224,6 +231,20 @@ public final class Device {
             setCoherentMask(mask);
         }
         return result;
+    }
+
+    /**
+     * {@code dma_coerce_mask_and_coherent}: from now on the streaming mask is the coherent one, also for a device that
+     * had none; then sets it (dma-core:MSK-7).
+     *
+     * @param mask the one mask
+     * @return 0, or -EIO with the coherent mask unchanged
+     */
+    public int coerceMaskAndCoherent(long mask) {
+        streamingMask = coherentMask;
+        masksAreOne = true;
+        hasStreamingMask = true;
+        return setMaskAndCoherent(mask);
     }
 
     /**

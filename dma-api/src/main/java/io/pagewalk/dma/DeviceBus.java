@@ -18,6 +18,8 @@ public final class DeviceBus {
     public static final int BEYOND_WIRES = 0x100;
     /** Fault code of a physical address that is not RAM. */
     public static final int NOT_RAM = 0x101;
+    /** Fault code of an atomic whose eight bytes are not one aligned word of memory. */
+    public static final int SPLIT_ATOMIC = 0x102;
 
     private static final byte ALL_ONES = -1;
 
@@ -85,32 +87,34 @@ public final class DeviceBus {
 
     private int readSpan(long dmaAddr, byte[] dst, int dstOffset, int lengthBytes) {
         long token = port.beginAccess();
+        long physAddr;
         try {
-            long physAddr = resolve(dmaAddr, Access.READ);
-            if (BusPort.isFault(physAddr)) {
-                return 0;
+            physAddr = resolve(dmaAddr, Access.READ);
+            if (!BusPort.isFault(physAddr)) {
+                int span = span(dmaAddr, physAddr, lengthBytes);
+                memory.read(physAddr, dst, dstOffset, span);
+                return span;
             }
-            int span = span(dmaAddr, physAddr, lengthBytes);
-            memory.read(physAddr, dst, dstOffset, span);
-            return span;
         } finally {
             port.endAccess(token);
         }
+        return blocked(dmaAddr, Access.READ, physAddr);
     }
 
     private int writeSpan(long dmaAddr, byte[] src, int srcOffset, int lengthBytes) {
         long token = port.beginAccess();
+        long physAddr;
         try {
-            long physAddr = resolve(dmaAddr, Access.WRITE);
-            if (BusPort.isFault(physAddr)) {
-                return 0;
+            physAddr = resolve(dmaAddr, Access.WRITE);
+            if (!BusPort.isFault(physAddr)) {
+                int span = span(dmaAddr, physAddr, lengthBytes);
+                memory.write(physAddr, src, srcOffset, span);
+                return span;
             }
-            int span = span(dmaAddr, physAddr, lengthBytes);
-            memory.write(physAddr, src, srcOffset, span);
-            return span;
         } finally {
             port.endAccess(token);
         }
+        return blocked(dmaAddr, Access.WRITE, physAddr);
     }
 
     /** How many bytes from here on are reached with this one translation: at least 1. */
@@ -122,61 +126,63 @@ public final class DeviceBus {
         return (int) Addresses.min(span, memory.ram().bytesFrom(physAddr));
     }
 
-    /** The physical address of one reachable byte of RAM, or a fault that is recorded by then. */
+    /** The physical address of one reachable byte of RAM, or a fault. */
     private long resolve(long dmaAddr, Access access) {
         if (Addresses.lessThan(reach, dmaAddr)) {
-            return faulted(dmaAddr, access, BEYOND_WIRES);
+            return BusPort.fault(BEYOND_WIRES);
         }
         long physAddr = port.translate(dmaAddr, access);
         if (BusPort.isFault(physAddr)) {
-            return faulted(dmaAddr, access, BusPort.faultCode(physAddr));
+            return physAddr;
         }
-        if (!memory.isRam(physAddr, 1)) {
-            return faulted(dmaAddr, access, NOT_RAM);
-        }
-        return physAddr;
+        return memory.isRam(physAddr, 1) ? physAddr : BusPort.fault(NOT_RAM);
     }
 
-    private long faulted(long dmaAddr, Access access, int code) {
-        faults.record(device, dmaAddr, access, code);
-        return BusPort.fault(code);
+    /** Records a fault, after the access's window was closed: who handles it may unmap and wait for accesses. */
+    private int blocked(long dmaAddr, Access access, long fault) {
+        faults.record(device, dmaAddr, access, BusPort.faultCode(fault));
+        return 0;
     }
 
     /**
      * Reads eight little-endian bytes at any alignment.
      *
      * @param dmaAddr first byte
-     * @return the word, all ones after a fault, as the bus completes a read that nobody answers
+     * @return the word; from the byte of a fault on all ones, as the bus completes a read that nobody answers
      */
     public long readLong(long dmaAddr) {
-        if ((dmaAddr & 7) != 0) {
-            return readLongBytewise(dmaAddr);
-        }
-        long token = port.beginAccess();
-        try {
-            long physAddr = resolve(dmaAddr, Access.READ);
-            return BusPort.isFault(physAddr) ? -1L : memory.getLong(physAddr);
-        } finally {
-            port.endAccess(token);
-        }
-    }
-
-    private long readLongBytewise(long dmaAddr) {
         long value = 0;
-        for (int i = 0; i < Long.BYTES; i++) {
-            value |= (long) readByte(dmaAddr + i) << (8 * i);
+        for (int done = 0; done < Long.BYTES; ) {
+            long token = port.beginAccess();
+            long physAddr;
+            int span = 0;
+            try {
+                physAddr = resolve(dmaAddr + done, Access.READ);
+                if (!BusPort.isFault(physAddr)) {
+                    span = span(dmaAddr + done, physAddr, Long.BYTES - done);
+                    if (span == Long.BYTES) {
+                        return memory.getLong(physAddr);
+                    }
+                    value |= getPart(physAddr, span) << (8 * done);
+                }
+            } finally {
+                port.endAccess(token);
+            }
+            if (span == 0) {
+                blocked(dmaAddr + done, Access.READ, physAddr);
+                return value | (-1L << (8 * done));
+            }
+            done += span;
         }
         return value;
     }
 
-    private int readByte(long dmaAddr) {
-        long token = port.beginAccess();
-        try {
-            long physAddr = resolve(dmaAddr, Access.READ);
-            return BusPort.isFault(physAddr) ? 0xff : memory.getByte(physAddr) & 0xff;
-        } finally {
-            port.endAccess(token);
+    private long getPart(long physAddr, int lengthBytes) {
+        long part = 0;
+        for (int i = 0; i < lengthBytes; i++) {
+            part |= (memory.getByte(physAddr + i) & 0xffL) << (8 * i);
         }
+        return part;
     }
 
     /**
@@ -187,42 +193,40 @@ public final class DeviceBus {
      * @return bytes written before a fault
      */
     public int writeLong(long dmaAddr, long value) {
-        if ((dmaAddr & 7) != 0) {
-            return writeLongBytewise(dmaAddr, value);
-        }
-        long token = port.beginAccess();
-        try {
-            long physAddr = resolve(dmaAddr, Access.WRITE);
-            if (BusPort.isFault(physAddr)) {
-                return 0;
+        int done = 0;
+        while (done < Long.BYTES) {
+            int moved = writeLongSpan(dmaAddr + done, value >>> (8 * done), Long.BYTES - done);
+            if (moved == 0) {
+                return done;
             }
+            done += moved;
+        }
+        return done;
+    }
+
+    private int writeLongSpan(long dmaAddr, long value, int lengthBytes) {
+        long token = port.beginAccess();
+        long physAddr;
+        try {
+            physAddr = resolve(dmaAddr, Access.WRITE);
+            if (!BusPort.isFault(physAddr)) {
+                int span = span(dmaAddr, physAddr, lengthBytes);
+                putPart(physAddr, value, span);
+                return span;
+            }
+        } finally {
+            port.endAccess(token);
+        }
+        return blocked(dmaAddr, Access.WRITE, physAddr);
+    }
+
+    private void putPart(long physAddr, long value, int lengthBytes) {
+        if (lengthBytes == Long.BYTES) {
             memory.putLong(physAddr, value);
-            return Long.BYTES;
-        } finally {
-            port.endAccess(token);
+            return;
         }
-    }
-
-    private int writeLongBytewise(long dmaAddr, long value) {
-        for (int i = 0; i < Long.BYTES; i++) {
-            if (!writeByte(dmaAddr + i, (byte) (value >>> (8 * i)))) {
-                return i;
-            }
-        }
-        return Long.BYTES;
-    }
-
-    private boolean writeByte(long dmaAddr, byte value) {
-        long token = port.beginAccess();
-        try {
-            long physAddr = resolve(dmaAddr, Access.WRITE);
-            if (BusPort.isFault(physAddr)) {
-                return false;
-            }
-            memory.putByte(physAddr, value);
-            return true;
-        } finally {
-            port.endAccess(token);
+        for (int i = 0; i < lengthBytes; i++) {
+            memory.putByte(physAddr + i, (byte) (value >>> (8 * i)));
         }
     }
 
@@ -237,18 +241,19 @@ public final class DeviceBus {
      */
     public int fetchAdd(long dmaAddr, long addend, BusWord old) {
         requireAligned(dmaAddr);
+        old.set(-1L);
         long token = port.beginAccess();
+        long physAddr;
         try {
-            long physAddr = resolve(dmaAddr, Access.ATOMIC);
-            if (BusPort.isFault(physAddr)) {
-                old.set(-1L);
-                return 0;
+            physAddr = resolveWord(dmaAddr);
+            if (!BusPort.isFault(physAddr)) {
+                old.set(memory.getAndAddLong(physAddr, addend));
+                return Long.BYTES;
             }
-            old.set(memory.getAndAddLong(physAddr, addend));
-            return Long.BYTES;
         } finally {
             port.endAccess(token);
         }
+        return blocked(dmaAddr, Access.ATOMIC, physAddr);
     }
 
     /**
@@ -263,18 +268,29 @@ public final class DeviceBus {
      */
     public int compareAndSwap(long dmaAddr, long expected, long replacement, BusWord old) {
         requireAligned(dmaAddr);
+        old.set(-1L);
         long token = port.beginAccess();
+        long physAddr;
         try {
-            long physAddr = resolve(dmaAddr, Access.ATOMIC);
-            if (BusPort.isFault(physAddr)) {
-                old.set(-1L);
-                return 0;
+            physAddr = resolveWord(dmaAddr);
+            if (!BusPort.isFault(physAddr)) {
+                old.set(memory.compareAndExchangeLong(physAddr, expected, replacement));
+                return Long.BYTES;
             }
-            old.set(memory.compareAndExchangeLong(physAddr, expected, replacement));
-            return Long.BYTES;
         } finally {
             port.endAccess(token);
         }
+        return blocked(dmaAddr, Access.ATOMIC, physAddr);
+    }
+
+    /** The physical address of a word that can be changed in one step, or a fault. */
+    private long resolveWord(long dmaAddr) {
+        long physAddr = resolve(dmaAddr, Access.ATOMIC);
+        if (BusPort.isFault(physAddr)) {
+            return physAddr;
+        }
+        boolean whole = span(dmaAddr, physAddr, Long.BYTES) == Long.BYTES && Addresses.isAligned(physAddr, Long.BYTES);
+        return whole ? physAddr : BusPort.fault(SPLIT_ATOMIC);
     }
 
     private static void requireAligned(long dmaAddr) {
@@ -293,6 +309,7 @@ public final class DeviceBus {
         return switch (code) {
             case BEYOND_WIRES -> "beyond the wires, which reach " + Addresses.hex(reach);
             case NOT_RAM -> "no RAM at that physical address";
+            case SPLIT_ATOMIC -> "the eight bytes are not one aligned word of memory";
             default -> port.faultText(code);
         };
     }

@@ -6,6 +6,7 @@ import io.pagewalk.dma.memory.KernelLayout;
 import io.pagewalk.dma.scatterlist.SgTable;
 import io.pagewalk.dma.spi.CoherentPages;
 import io.pagewalk.dma.spi.DmaOps;
+import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -93,8 +94,8 @@ public final class Dma {
     }
 
     private long withoutMask(String call) {
-        log.warn(call, device.name() + " has no DMA mask (dma-core:FE-1)");
         failure.record(FailureReason.NO_MASK, Errno.EIO, 0, 0, 0, 0);
+        log.warn(call, device.name() + " has no DMA mask (dma-core:FE-1)");
         return DMA_MAPPING_ERROR;
     }
 
@@ -109,10 +110,10 @@ public final class Dma {
      */
     public long mapSingle(long virtAddr, long sizeBytes, DmaDirection direction, int attrs) {
         if (layout.isVmalloc(virtAddr)) {
+            failure.record(FailureReason.VMALLOC_ADDRESS, Errno.EINVAL, virtAddr, 0, 0, 0);
             log.warn(
                     "dma_map_single",
                     device.name() + ": vmalloc address " + Addresses.hex(virtAddr) + " (dma-core:FE-3)");
-            failure.record(FailureReason.VMALLOC_ADDRESS, Errno.EINVAL, virtAddr, 0, 0, 0);
             return DMA_MAPPING_ERROR;
         }
         return mapPage(layout.virtToPhys(virtAddr), sizeBytes, direction, attrs);
@@ -202,8 +203,12 @@ public final class Dma {
 
     /** An empty list ends here too: 0 is none of the errors that map_sg may give (dma-core:FE-11). */
     private int unexpectedResult(int nents, int result) {
+        if (result == 0) {
+            failure.record(FailureReason.INVALID_LIST, Errno.EIO, nents, 0, 0, 0);
+        } else {
+            failure.answer(Errno.EIO);
+        }
         log.warn("dma_map_sg", device.name() + ": " + nents + " entries gave " + result + " (dma-core:FE-11)");
-        failure.record(FailureReason.INVALID_LIST, Errno.EIO, nents, 0, 0, 0);
         return -Errno.EIO;
     }
 
@@ -332,6 +337,36 @@ public final class Dma {
     }
 
     /**
+     * {@code dma_sync_sgtable_for_cpu}: the whole list, by the CPU's entries (dma-core:FE-42).
+     *
+     * @param sg the list
+     * @param direction the direction
+     */
+    public void syncSgTableForCpu(SgTable sg, DmaDirection direction) {
+        syncSgForCpu(sg, sg.origNents(), direction);
+    }
+
+    /**
+     * {@code dma_sync_sgtable_for_device}: the whole list, by the CPU's entries (dma-core:FE-42).
+     *
+     * @param sg the list
+     * @param direction the direction
+     */
+    public void syncSgTableForDevice(SgTable sg, DmaDirection direction) {
+        syncSgForDevice(sg, sg.origNents(), direction);
+    }
+
+    /**
+     * {@code dma_need_sync}: whether sync calls for an address have work to do (dma-core:FE-43).
+     *
+     * @param dmaAddr what a map returned
+     * @return false when the driver may leave them out
+     */
+    public boolean needSync(long dmaAddr) {
+        return !device.skipsSync() && ops.needsSync(device, dmaAddr);
+    }
+
+    /**
      * {@code dma_max_mapping_size}.
      *
      * @return bytes, all ones when unlimited (dma-core:MSK-11)
@@ -394,7 +429,7 @@ public final class Dma {
         if (listener != null) {
             listener.allocated(device, cpu, pages.dmaAddr(), sizeBytes);
         }
-        return new CoherentBuffer(this, pages, device.machine().cpuMemory());
+        return new CoherentBuffer(this, pages, attrs, device.machine().cpuMemory());
     }
 
     /**
@@ -417,15 +452,15 @@ public final class Dma {
         return new DmaException(device.name() + " cannot " + what, failure.snapshot());
     }
 
-    void free(CoherentPages pages) {
+    void free(CoherentPages pages, int attrs) {
         if (listener != null) {
             listener.freeing(device, cpu, pages.dmaAddr(), pages.sizeBytes());
         }
-        ops.freeCoherent(device, cpu, pages, DmaAttrs.NONE);
+        ops.freeCoherent(device, cpu, pages, attrs);
     }
 
     private static void requireDirection(DmaDirection direction) {
-        if (direction == DmaDirection.NONE) {
+        if (Objects.requireNonNull(direction, "direction") == DmaDirection.NONE) {
             throw new KernelBugException("direction NONE in a mapping call (dma-core:TYP-6)");
         }
     }

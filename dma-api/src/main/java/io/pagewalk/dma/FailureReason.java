@@ -10,7 +10,7 @@ import java.util.List;
  */
 public enum FailureReason {
     /** The device has no streaming mask at all (dma-core:FE-1). */
-    NO_MASK("set a mask with setMask before mapping"),
+    NO_MASK("map for the device that has the mask, or give this one a mask with coerceMaskAndCoherent"),
     /** The address lies beyond the device's mask or bus limit and there is no pool to bounce through (DIR-10). */
     MASK_TOO_SMALL("enable swiotlb, or give the device a wider mask", "address", "size", "mask", "bus limit"),
     /** No entry of the device's dma-ranges translates the address (DIR-1). */

@@ -33,12 +33,12 @@ public final class KernelTimer {
     /**
      * Arms the timer; does nothing when it is armed already.
      *
-     * @param delayNanos from now
+     * @param delayNanos from now; a moment past the end of time is the end of time
      * @param onCpu the CPU that arms it
      * @return false when it was armed already
      */
     public boolean arm(long delayNanos, int onCpu) {
-        return clock.arm(this, clock.nowNanos() + delayNanos, onCpu);
+        return clock.arm(this, VirtualClock.after(clock.nowNanos(), delayNanos), onCpu);
     }
 
     /**

@@ -43,6 +43,7 @@ public final class Machine implements AutoCloseable {
     private final FailureInjection failures = new FailureInjection();
     private final @Nullable DmaListener listener;
     private final Map<String, Device> devices = new LinkedHashMap<>();
+    private final RequesterIds requesterIds = new RequesterIds();
     private final String backendName;
     private final DmaBackend backend;
 
@@ -89,34 +90,16 @@ public final class Machine implements AutoCloseable {
      *
      * @param config what it is
      * @return the device
-     * @throws IllegalArgumentException when its name or requester id is taken
+     * @throws IllegalArgumentException when its name or requester id is taken, or no id is left to choose
      */
     public Device addDevice(DeviceConfig config) {
         if (devices.containsKey(config.name())) {
             throw new IllegalArgumentException("there is a device " + config.name() + " already");
         }
-        Device device = new Device(this, config, freeRequesterId(config), backend);
+        Device device = new Device(this, config, requesterIds.free(config), backend);
         devices.put(config.name(), device);
+        requesterIds.take(device.requesterId());
         return device;
-    }
-
-    private int freeRequesterId(DeviceConfig config) {
-        if (config.requesterId() == DeviceConfig.ANY_REQUESTER_ID) {
-            int id = 8;
-            while (isTaken(id)) {
-                id += 8;
-            }
-            return id;
-        }
-        if (isTaken(config.requesterId())) {
-            throw new IllegalArgumentException(
-                    "requester id " + Addresses.hex(config.requesterId()) + " of " + config.name() + " is taken");
-        }
-        return config.requesterId();
-    }
-
-    private boolean isTaken(int requesterId) {
-        return devices.values().stream().anyMatch(d -> d.requesterId() == requesterId);
     }
 
     /**
@@ -321,6 +304,15 @@ public final class Machine implements AutoCloseable {
      */
     public void checkIdle(Consumer<String> violation) {
         backend.checkIdle(violation);
+    }
+
+    /**
+     * Whether the addresses of live mappings are the backend's own, so that no two of a device overlap.
+     *
+     * @return what {@link DmaBackend#ownsAddresses()} promises
+     */
+    public boolean ownsAddresses() {
+        return backend.ownsAddresses();
     }
 
     /** Closes the backend. */

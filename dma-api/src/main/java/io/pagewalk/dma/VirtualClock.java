@@ -12,6 +12,7 @@ import org.jspecify.annotations.Nullable;
 public final class VirtualClock {
     private final PriorityQueue<KernelTimer> armed = new PriorityQueue<>(KernelTimer.BY_DEADLINE);
     private volatile long nowNanos;
+    private long targetNanos;
     private long nextSequence;
     private boolean firing;
 
@@ -39,49 +40,76 @@ public final class VirtualClock {
     /**
      * Moves time forward and fires what falls due on the way, each timer at its own deadline.
      *
-     * @param nanos how far, not negative
+     * @param nanos how far, not negative; a moment past the end of time is the end of time
+     * @throws IllegalArgumentException when time would go back
      */
     public void advance(long nanos) {
         if (nanos < 0) {
             throw new IllegalArgumentException("time cannot go back by " + -nanos + " ns");
         }
-        advanceTo(nowNanos + nanos);
+        advanceTo(after(nowNanos, nanos));
+    }
+
+    /** A moment of the signed time line, which ends rather than wraps. */
+    static long after(long momentNanos, long delayNanos) {
+        long sum = momentNanos + delayNanos;
+        return delayNanos > 0 && sum < momentNanos ? Long.MAX_VALUE : sum;
     }
 
     /**
      * Moves time forward to a moment; an earlier one changes nothing, since traces of several CPUs step back a little.
-     * Called from a timer's callback it only sets a later moment for the advance that is going on.
+     * Called while an advance is going on, from a timer's callback or another thread, it only sets a later moment for
+     * that advance. When a callback throws, time stops at its timer's deadline, and later timers wait for the next
+     * advance.
      *
-     * @param targetNanos the moment, in nanoseconds since the machine started
+     * @param momentNanos the moment, in nanoseconds since the machine started
      */
-    public void advanceTo(long targetNanos) {
-        synchronized (this) {
-            if (firing) {
-                return;
-            }
-            firing = true;
+    public void advanceTo(long momentNanos) {
+        if (!startsAdvance(momentNanos)) {
+            return;
         }
+        boolean arrived = false;
         try {
-            for (KernelTimer due = nextDue(targetNanos); due != null; due = nextDue(targetNanos)) {
+            for (KernelTimer due = nextDue(); due != null; due = nextDue()) {
                 due.fire();
             }
+            arrived = true;
         } finally {
-            synchronized (this) {
-                nowNanos = Math.max(nowNanos, targetNanos);
-                firing = false;
+            if (!arrived) {
+                stopHere();
             }
         }
     }
 
-    private synchronized @Nullable KernelTimer nextDue(long targetNanos) {
+    private synchronized boolean startsAdvance(long momentNanos) {
+        if (momentNanos < nowNanos) {
+            return false;
+        }
+        targetNanos = Math.max(targetNanos, momentNanos);
+        if (firing) {
+            return false;
+        }
+        firing = true;
+        return true;
+    }
+
+    /** Takes the next timer that falls due; null at the end of the advance, with time at its target. */
+    private synchronized @Nullable KernelTimer nextDue() {
         KernelTimer first = armed.peek();
         if (first == null || first.deadlineNanos() > targetNanos) {
+            nowNanos = targetNanos;
+            firing = false;
             return null;
         }
         armed.remove();
         nowNanos = Math.max(nowNanos, first.deadlineNanos());
         first.disarmed();
         return first;
+    }
+
+    private synchronized void stopHere() {
+        targetNanos = nowNanos;
+        firing = false;
     }
 
     synchronized boolean arm(KernelTimer timer, long deadlineNanos, int cpu) {

@@ -37,6 +37,12 @@ final class DirectBackend implements DmaBackend {
         pool.report(sink);
     }
 
+    /** Only where everything is bounced has every live mapping slots of its own. */
+    @Override
+    public boolean ownsAddresses() {
+        return pool.isForced();
+    }
+
     @Override
     public void checkStructure(Consumer<String> violation) {
         pool.checkStructure(violation);

@@ -5,6 +5,7 @@ import io.pagewalk.dma.Device;
 import io.pagewalk.dma.DmaDirection;
 import io.pagewalk.dma.memory.Addresses;
 import io.pagewalk.dma.scatterlist.SgTable;
+import java.util.ArrayDeque;
 import java.util.Comparator;
 import java.util.HashMap;
 import java.util.Map;
@@ -35,11 +36,16 @@ public final class MappingLedger implements DmaListener {
 
     private record Ended(Live mapping, long atNanos) {}
 
+    /** How many ended mappings are remembered of each device. */
+    private static final int REMEMBERED = 4096;
+
     private static final Comparator<Long> UNSIGNED = Long::compareUnsigned;
 
     private final LongSupplier nowNanos;
-    private final Map<Device, NavigableMap<Long, Live>> live = new HashMap<>();
-    private final Map<Device, NavigableMap<Long, Ended>> ended = new HashMap<>();
+    /** By first address; without an IOMMU one buffer may be mapped several times at its one address. */
+    private final Map<Device, NavigableMap<Long, ArrayDeque<Live>>> live = new HashMap<>();
+
+    private final Map<Device, ArrayDeque<Ended>> ended = new HashMap<>();
 
     /**
      * Makes an empty ledger.
@@ -61,21 +67,25 @@ public final class MappingLedger implements DmaListener {
     @Override
     public synchronized void unmappingPage(
             Device device, int cpu, long dmaAddr, long sizeBytes, DmaDirection direction) {
-        remove(device, dmaAddr);
+        remove(device, dmaAddr, sizeBytes);
     }
 
     @Override
     public synchronized void mappedSg(
             Device device, int cpu, SgTable sg, int nents, DmaDirection direction, int result) {
         for (int i = 0; i < result; i++) {
-            add(device, sg.dmaAddr(i), sg.dmaLengthBytes(i), direction, "sg");
+            if (sg.dmaLengthBytes(i) != 0) {
+                add(device, sg.dmaAddr(i), sg.dmaLengthBytes(i), direction, "sg");
+            }
         }
     }
 
     @Override
     public synchronized void unmappingSg(Device device, int cpu, SgTable sg, int nents, DmaDirection direction) {
-        for (int i = 0; i < nents && sg.dmaLengthBytes(i) != 0; i++) {
-            remove(device, sg.dmaAddr(i));
+        for (int i = 0; i < nents; i++) {
+            if (sg.dmaLengthBytes(i) != 0) {
+                remove(device, sg.dmaAddr(i), sg.dmaLengthBytes(i));
+            }
         }
     }
 
@@ -86,26 +96,41 @@ public final class MappingLedger implements DmaListener {
 
     @Override
     public synchronized void freeing(Device device, int cpu, long dmaAddr, long sizeBytes) {
-        remove(device, dmaAddr);
+        remove(device, dmaAddr, sizeBytes);
     }
 
     private void add(Device device, long dmaAddr, long sizeBytes, DmaDirection direction, String kind) {
-        of(live, device).put(dmaAddr, new Live(device, dmaAddr, sizeBytes, direction, kind, nowNanos.getAsLong()));
+        liveOf(device)
+                .computeIfAbsent(dmaAddr, a -> new ArrayDeque<>())
+                .addLast(new Live(device, dmaAddr, sizeBytes, direction, kind, nowNanos.getAsLong()));
     }
 
-    private void remove(Device device, long dmaAddr) {
-        @Nullable Live gone = of(live, device).remove(dmaAddr);
-        if (gone != null) {
-            NavigableMap<Long, Ended> past = of(ended, device);
-            past.put(dmaAddr, new Ended(gone, nowNanos.getAsLong()));
-            if (past.size() > 4096) {
-                past.pollFirstEntry();
-            }
+    private void remove(Device device, long dmaAddr, long sizeBytes) {
+        @Nullable ArrayDeque<Live> there = liveOf(device).get(dmaAddr);
+        if (there == null) {
+            return;
         }
+        Live gone = there.stream()
+                .filter(mapping -> mapping.sizeBytes() == sizeBytes)
+                .findFirst()
+                .orElseGet(there::getFirst);
+        there.removeFirstOccurrence(gone);
+        if (there.isEmpty()) {
+            liveOf(device).remove(dmaAddr);
+        }
+        remember(gone);
     }
 
-    private static <V> NavigableMap<Long, V> of(Map<Device, NavigableMap<Long, V>> byDevice, Device device) {
-        return byDevice.computeIfAbsent(device, d -> new TreeMap<>(UNSIGNED));
+    private void remember(Live gone) {
+        ArrayDeque<Ended> past = ended.computeIfAbsent(gone.device(), d -> new ArrayDeque<>());
+        if (past.size() == REMEMBERED) {
+            past.removeLast();
+        }
+        past.addFirst(new Ended(gone, nowNanos.getAsLong()));
+    }
+
+    private NavigableMap<Long, ArrayDeque<Live>> liveOf(Device device) {
+        return live.computeIfAbsent(device, d -> new TreeMap<>(UNSIGNED));
     }
 
     /**
@@ -114,19 +139,22 @@ public final class MappingLedger implements DmaListener {
      * @return over all devices
      */
     public synchronized int liveCount() {
-        return live.values().stream().mapToInt(Map::size).sum();
+        return live.values().stream()
+                .flatMap(byAddr -> byAddr.values().stream())
+                .mapToInt(ArrayDeque::size)
+                .sum();
     }
 
     /**
-     * The live range of a device that ends nearest below an address or holds it.
+     * The live range of a device that starts nearest at or below an address; the latest of several that start there.
      *
      * @param device the device
      * @param dmaAddr the address
      * @return the range, or null when none starts at or below the address
      */
     public synchronized @Nullable Live nearestBelow(Device device, long dmaAddr) {
-        Map.@Nullable Entry<Long, Live> entry = of(live, device).floorEntry(dmaAddr);
-        return entry == null ? null : entry.getValue();
+        Map.@Nullable Entry<Long, ArrayDeque<Live>> entry = liveOf(device).floorEntry(dmaAddr);
+        return entry == null ? null : entry.getValue().getLast();
     }
 
     /**
@@ -153,13 +181,13 @@ public final class MappingLedger implements DmaListener {
     }
 
     private String lastUnmap(Device device, long dmaAddr) {
-        Map.@Nullable Entry<Long, Ended> entry = of(ended, device).floorEntry(dmaAddr);
-        if (entry == null
-                || !Addresses.lessThan(
-                        dmaAddr - entry.getKey(), entry.getValue().mapping().sizeBytes())) {
-            return "";
+        for (Ended latestFirst : ended.getOrDefault(device, new ArrayDeque<>())) {
+            Live mapping = latestFirst.mapping();
+            if (Addresses.lessThan(dmaAddr - mapping.dmaAddr(), mapping.sizeBytes())) {
+                long ago = nowNanos.getAsLong() - latestFirst.atNanos();
+                return "; that address was unmapped " + ago + " ns ago";
+            }
         }
-        long ago = nowNanos.getAsLong() - entry.getValue().atNanos();
-        return "; that address was unmapped " + ago + " ns ago";
+        return "";
     }
 }

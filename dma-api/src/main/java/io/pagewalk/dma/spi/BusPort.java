@@ -68,7 +68,8 @@ public interface BusPort {
     /**
      * Makes the result of a translation that failed.
      *
-     * @param code the hardware's reason, 0 to 0xffff
+     * @param code the hardware's reason, 0 to 0xffff; 0x100 to 0x1ff are those that {@link io.pagewalk.dma.DeviceBus}
+     *     names, and it puts them in words itself
      * @return the result
      */
     static long fault(int code) {

@@ -55,6 +55,16 @@ public interface DmaBackend extends AutoCloseable {
      */
     void checkIdle(Consumer<String> violation);
 
+    /**
+     * Whether the addresses of live mappings are the backend's own: no two live mappings of a device share one, even of the same
+     * buffer. A backend that hands out the addresses of the memory itself cannot promise that.
+     *
+     * @return false unless it does
+     */
+    default boolean ownsAddresses() {
+        return false;
+    }
+
     /** Gives back what the backend took from the machine. */
     @Override
     default void close() {}

@@ -171,6 +171,18 @@ public interface DmaOps {
     boolean mayNeedSync(Device device);
 
     /**
+     * Whether sync calls for an address have work to do, asked only of a device whose sync calls are not skipped
+     * (dma-core:FE-43).
+     *
+     * @param device the device
+     * @param dmaAddr what a map returned
+     * @return true unless the address is known to need none
+     */
+    default boolean needsSync(Device device, long dmaAddr) {
+        return true;
+    }
+
+    /**
      * The largest single mapping (dma-core:MSK-11).
      *
      * @param device the device

@@ -101,6 +101,11 @@ public final class IommuBackend implements DmaBackend {
     }
 
     @Override
+    public boolean ownsAddresses() {
+        return true;
+    }
+
+    @Override
     public void quiesce() {
         domains.forEach(IommuDomain::quiesce);
     }

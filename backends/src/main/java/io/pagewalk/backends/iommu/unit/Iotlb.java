@@ -188,7 +188,7 @@ final class Iotlb {
 
     private static long key(int domainId, long iova, int level) {
         long page = iova & -SecondStageWalk.pageBytes(level);
-        return page >>> 12 << 18 | (long) domainId << 2 | level;
+        return (page >>> 12 << 18) | (long) domainId << 2 | level;
     }
 
     private static int domainOf(long key) {

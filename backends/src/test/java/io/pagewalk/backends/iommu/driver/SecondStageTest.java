@@ -162,7 +162,7 @@ class SecondStageTest {
     void aLargePageReplacesATableAndFlushesItsRange() {
         VtdWorld world = width39();
         for (int i = 0; i < 512; i++) {
-            world.map(0x60_0000 + i * KIB4, 0x800_0000 + 2 * i * KIB4, KIB4, 1);
+            world.map(0x60_0000 + i * KIB4, 0x800_0000 + 2L * i * KIB4, KIB4, 1);
         }
         long pages = world.table.tablePages();
         long flushes = world.metric(Metric.INVALIDATIONS_PAGE);

@@ -71,9 +71,6 @@ class VtdConcurrencyTest {
         long wrong = 0;
         for (int round = 0; round < 20_000 || reached.get() < 100; round++) {
             world.map(0x5000, page, PAGE, 1);
-            if (round % 16 == 0) {
-                Thread.yield();
-            }
             world.unmap(0x5000, PAGE);
             world.machine.memory().putLong(page, round);
             wrong += world.machine.memory().getLong(page) == round ? 0 : 1;

@@ -101,7 +101,7 @@ public final class VtdWorld {
     long metric(Metric metric) {
         Map<Metric, Long> numbers = new EnumMap<>(Metric.class);
         driver.report(numbers::put);
-        return numbers.get(metric);
+        return numbers.getOrDefault(metric, -1L);
     }
 
     List<String> violations() {

@@ -87,7 +87,9 @@ class IotlbTest {
             long start = page & -span;
             boolean overlaps = start < first + count && first < start + span;
             boolean held = iotlb.lookup(3, page << 12) != Iotlb.MISS;
-            assertThat(held).as("page %x level %d", page, level).isEqualTo(heldBefore.get(page) && !overlaps);
+            assertThat(held)
+                    .as("page %x level %d", page, level)
+                    .isEqualTo(heldBefore.getOrDefault(page, false) && !overlaps);
         });
     }
 

@@ -91,7 +91,7 @@ class VtdUnitTest {
     private long metric(Metric metric) {
         Map<Metric, Long> numbers = new EnumMap<>(Metric.class);
         unit.report(numbers::put);
-        return numbers.get(metric);
+        return numbers.getOrDefault(metric, -1L);
     }
 
     // ---- reasons (FLT-4, FLT-5)

@@ -1,0 +1,194 @@
+package io.pagewalk.kit;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.pagewalk.dma.Device;
+import io.pagewalk.dma.DmaDirection;
+import io.pagewalk.dma.Machine;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.stream.Stream;
+
+/**
+ * A program on a machine, compared with models of all bytes. Each step is checked as it is made; at the end everything
+ * is unmapped and freed, and nothing may be left.
+ */
+public final class DmaProgramRun {
+    private final Machine machine;
+    private final Device first;
+    private final Device second;
+    private final List<CheckedMapping> mappings = new ArrayList<>();
+    private final List<CheckedMemory> memories = new ArrayList<>();
+    private final long pagesBefore;
+    private long salt = 1;
+    private int maps;
+    private int failures;
+    private int merges;
+
+    private DmaProgramRun(Machine machine, DmaProgram program) {
+        this.machine = machine;
+        this.first = machine.addDevice(program.first());
+        this.second = machine.addDevice(program.second());
+        this.pagesBefore = machine.pages().allocatedPages();
+    }
+
+    /**
+     * Runs a program from beginning to end.
+     *
+     * @param machine a fresh machine
+     * @param program the program
+     * @return the run, for its counts
+     * @throws AssertionError when a law is broken
+     */
+    public static DmaProgramRun run(Machine machine, DmaProgram program) {
+        DmaProgramRun run = new DmaProgramRun(machine, program);
+        for (DmaStep step : program.steps()) {
+            step.play(run);
+            run.requireAddressesApart();
+        }
+        run.finish();
+        return run;
+    }
+
+    void mapPage(DmaStep.MapPage step) {
+        if (isFree(new Segments(List.of(step.buffer())))) {
+            add(CheckedMapping.page(device(step.second()), step.cpu(), step.buffer(), step.direction(), nextSalt()));
+        }
+    }
+
+    void mapSg(DmaStep.MapSg step) {
+        if (isFree(step.segments())) {
+            add(CheckedMapping.sg(device(step.second()), step.cpu(), step.segments(), step.direction(), nextSalt()));
+        }
+    }
+
+    private boolean isFree(Segments wanted) {
+        Stream<Buffer> taken = mappings.stream().flatMap(m -> m.segments().buffers().stream());
+        return taken.noneMatch(t -> wanted.buffers().stream().anyMatch(t::overlaps));
+    }
+
+    private void add(CheckedMapping mapping) {
+        maps++;
+        if (mapping.isLive()) {
+            mappings.add(mapping);
+            merges += mapping.extents().size() < mapping.segments().buffers().size() ? 1 : 0;
+            readByDevice(mapping);
+        } else {
+            failures++;
+            mapping.cpuReadsTheModel();
+        }
+    }
+
+    private static void readByDevice(CheckedMapping mapping) {
+        if (mapping.direction().deviceReads()) {
+            mapping.deviceReadsTheModel();
+        }
+    }
+
+    void unmap(DmaStep.Unmap step) {
+        if (!mappings.isEmpty()) {
+            mappings.remove(step.which() % mappings.size()).unmap(step.cpu());
+        }
+    }
+
+    void cpuWrites(DmaStep.CpuWrites step) {
+        if (!mappings.isEmpty()) {
+            CheckedMapping mapping = mappings.get(step.which() % mappings.size());
+            if (mapping.direction() != DmaDirection.FROM_DEVICE) {
+                mapping.cpuWrites(step.part());
+                mapping.deviceReadsTheModel();
+            }
+        }
+    }
+
+    void deviceWrites(DmaStep.DeviceWrites step) {
+        if (!mappings.isEmpty()) {
+            CheckedMapping mapping = mappings.get(step.which() % mappings.size());
+            if (mapping.direction().deviceWrites()) {
+                mapping.deviceWrites(step.part());
+            }
+        }
+    }
+
+    void alloc(DmaStep.Alloc step) {
+        CheckedMemory memory = CheckedMemory.alloc(device(step.second()), step.cpu(), step.sizeBytes());
+        if (memory.isLive()) {
+            memory.deviceWrites(Part.ALL, nextSalt());
+            memories.add(memory);
+        }
+    }
+
+    void free(DmaStep.Free step) {
+        if (!memories.isEmpty()) {
+            CheckedMemory memory = memories.remove(step.which() % memories.size());
+            memory.bothSidesSeeTheModel();
+            memory.free();
+        }
+    }
+
+    void advance(DmaStep.Advance step) {
+        machine.clock().advance(step.nanos());
+    }
+
+    private Device device(boolean isSecond) {
+        return isSecond ? second : first;
+    }
+
+    private long nextSalt() {
+        salt += 1000;
+        return salt;
+    }
+
+    private void requireAddressesApart() {
+        if (machine.ownsAddresses()) {
+            AddressLaws.requireApart(extentsOf(first));
+            AddressLaws.requireApart(extentsOf(second));
+        }
+    }
+
+    private List<DmaExtent> extentsOf(Device device) {
+        Stream<DmaExtent> mapped =
+                mappings.stream().filter(m -> m.device() == device).flatMap(m -> m.extents().stream());
+        Stream<DmaExtent> coherent =
+                memories.stream().filter(m -> m.device() == device).map(CheckedMemory::extent);
+        return Stream.concat(mapped, coherent).toList();
+    }
+
+    private void finish() {
+        mappings.forEach(DmaProgramRun::readByDevice);
+        mappings.forEach(m -> m.unmap(1));
+        memories.forEach(CheckedMemory::bothSidesSeeTheModel);
+        memories.forEach(CheckedMemory::free);
+        DmaInvariants.checkIdle(machine);
+        assertThat(machine.pages().allocatedPages())
+                .as("allocated pages after everything was unmapped")
+                .isEqualTo(pagesBefore);
+    }
+
+    /**
+     * How many maps were tried.
+     *
+     * @return pages and lists
+     */
+    public int maps() {
+        return maps;
+    }
+
+    /**
+     * How many maps failed, each with a typed cause.
+     *
+     * @return at most {@link #maps()}
+     */
+    public int failures() {
+        return failures;
+    }
+
+    /**
+     * How many lists were mapped to fewer DMA segments than they have entries.
+     *
+     * @return at most {@link #maps()}
+     */
+    public int merges() {
+        return merges;
+    }
+}

@@ -1,0 +1,9 @@
+package io.pagewalk.dma.memory.planted;
+
+import io.pagewalk.dma.DeviceConfig;
+
+final class KnowsDevices {
+    DeviceConfig device() {
+        return DeviceConfig.named("planted");
+    }
+}

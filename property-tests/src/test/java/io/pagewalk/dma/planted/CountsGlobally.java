@@ -1,0 +1,7 @@
+package io.pagewalk.dma.planted;
+
+final class CountsGlobally {
+    static int count;
+
+    private CountsGlobally() {}
+}

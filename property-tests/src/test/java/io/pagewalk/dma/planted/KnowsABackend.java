@@ -1,0 +1,9 @@
+package io.pagewalk.dma.planted;
+
+import io.pagewalk.backends.direct.DirectProvider;
+
+final class KnowsABackend {
+    DirectProvider provider() {
+        return new DirectProvider();
+    }
+}

@@ -1,0 +1,7 @@
+package io.pagewalk.dma.planted;
+
+final class Prints {
+    void print() {
+        System.out.println("mapped");
+    }
+}
