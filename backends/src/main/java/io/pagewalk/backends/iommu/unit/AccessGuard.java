@@ -100,11 +100,7 @@ final class AccessGuard {
         awaitEnds(at(stripe, endedWord(oldPhase)), begun);
     }
 
-<<<<<<< HEAD
     @SuppressWarnings("ThreadPriorityCheck") // a hint only: no order depends on it
-=======
-    @SuppressWarnings("ThreadPriorityCheck") // an access that lost its CPU must get it back
->>>>>>> vtd
     private void awaitEnds(int word, long begun) {
         int spins = 0;
         while ((long) WORD.getAcquire(words, word) != begun) {

@@ -22,15 +22,9 @@ public final class VtdCapability {
     public static long cap(VtdFeatures features) {
         return DOMAIN_ID_BITS_CODE
                 | 1L << (8 + agawOfWidth(features.widthBits()))
-<<<<<<< HEAD
                 | ((features.widthBits() - 1L) << 16)
                 | (((long) VtdRegisters.FRCD / 16) << 24)
                 | (((1L << features.largeLevels()) - 1) << 34)
-=======
-                | (features.widthBits() - 1L) << 16
-                | (VtdRegisters.FRCD / 16L) << 24
-                | ((1L << features.largeLevels()) - 1) << 34
->>>>>>> vtd
                 | CAP_PSI
                 | (features.faultRecords() - 1L) << 40
                 | (long) features.maxAddressMask() << 48
@@ -44,11 +38,7 @@ public final class VtdCapability {
      * @return its value
      */
     public static long ecap(VtdFeatures features) {
-<<<<<<< HEAD
         long always = ECAP_COHERENT | ECAP_QI | ECAP_PT | (((long) VtdRegisters.IVA / 16) << 8);
-=======
-        long always = ECAP_COHERENT | ECAP_QI | ECAP_PT | (VtdRegisters.IVA / 16L) << 8;
->>>>>>> vtd
         return features.snoopControl() ? always | ECAP_SC : always;
     }
 

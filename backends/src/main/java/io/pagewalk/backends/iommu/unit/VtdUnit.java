@@ -266,11 +266,7 @@ public final class VtdUnit implements RegisterFile {
             int granularity = (int) (value >>> 61) & 3;
             invalidation.contextNow(
                     granularity, (int) value & 0xffff, (int) (value >>> 16) & 0xffff, (int) (value >>> 32) & 3);
-<<<<<<< HEAD
             set(VtdRegisters.CCMD, (value & ~VtdRegisters.CCMD_ICC) | ((long) granularity << 59));
-=======
-            set(VtdRegisters.CCMD, (value & ~VtdRegisters.CCMD_ICC) | (long) granularity << 59);
->>>>>>> vtd
         }
     }
 
@@ -279,11 +275,7 @@ public final class VtdUnit implements RegisterFile {
             int granularity = (int) (value >>> 60) & 3;
             long address = read64(VtdRegisters.IVA);
             invalidation.iotlbNow(granularity, (int) (value >>> 32) & 0xffff, address & ~0xfffL, (int) address & 0x3f);
-<<<<<<< HEAD
             set(VtdRegisters.IOTLB, (value & ~VtdRegisters.IOTLB_IVT) | ((long) granularity << 57));
-=======
-            set(VtdRegisters.IOTLB, (value & ~VtdRegisters.IOTLB_IVT) | (long) granularity << 57);
->>>>>>> vtd
         }
     }
 }
