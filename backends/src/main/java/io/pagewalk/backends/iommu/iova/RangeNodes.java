@@ -10,12 +10,12 @@ import java.util.Arrays;
  * <p>Not thread-safe. Allocates only when it grows.
  */
 final class RangeNodes {
-    /* A treap: a search tree by `lo`, a heap by a random priority, so that the expected depth is logarithmic and an insert or
-     * a removal rotates less than twice on average. The order is threaded through `prev` and `next` as well, since the
+    /* A treap: a search tree by `lo`, a heap by a priority scattered from `lo`, so that the expected depth is logarithmic and
+     * an insert or a removal rotates less than twice on average. The order is threaded through `prev` and `next` as well, since the
      * allocator steps from neighbour to neighbour and inserts between two of them without a descent: of two neighbours, either
      * the upper one has no left child or the lower one has no right child.
      *
-     * The shape depends on the random priorities and never shows in a result (iommu:IOVA-16). Indices in int arrays instead
+     * The shape depends on which ranges there are, and never shows in a result (iommu:IOVA-16). Indices in int arrays instead
      * of references spare the write barriers of the garbage collector.
      *
      * The slot of a removed range keeps its bounds until it is used again; `remembered` looks at them.
@@ -43,7 +43,6 @@ final class RangeNodes {
     private int first = ANCHOR;
     private int freeHead = NIL;
     private int used = FIRST_FREE;
-    private int random = 0x2545_f491;
 
     RangeNodes() {
         setLo(ANCHOR, -1L);
@@ -123,6 +122,7 @@ final class RangeNodes {
         int node = takeSlot();
         setLo(node, lo);
         setHi(node, hi);
+        set(node, PRIORITY, scatter(lo));
         int below = prev(above);
         linkBetween(below, node, above);
         if (get(above, LEFT) == NIL) {
@@ -216,7 +216,6 @@ final class RangeNodes {
         }
         set(node, LEFT, NIL);
         set(node, RIGHT, NIL);
-        set(node, PRIORITY, nextRandom());
         set(node, LIVE, 1);
         return node;
     }
@@ -235,13 +234,12 @@ final class RangeNodes {
         freeHead = node;
     }
 
-    private int nextRandom() {
-        int x = random;
-        x ^= x << 13;
-        x ^= x >>> 17;
-        x ^= x << 5;
-        random = x;
-        return x;
+    /** Scatters pfns over the ints. */
+    private static int scatter(long lo) {
+        int x = (int) (lo ^ lo >>> 32);
+        x = (x ^ x >>> 16) * 0x7feb_352d;
+        x = (x ^ x >>> 15) * 0x846c_a68b;
+        return x ^ x >>> 16;
     }
 
     /** Whether the search tree and the thread agree on which ranges there are. */
