@@ -149,9 +149,8 @@ final class CompareCommand implements Callable<Integer> {
     }
 
     private TraceReader open(ProgressLine progress) throws IOException {
-        TraceReader.Options options = TraceReader.Options.defaults()
-                .pedantic(pedantic)
-                .listener(bad -> progress.say(bad.message()));
+        TraceReader.Options options =
+                TraceReader.Options.defaults().pedantic(pedantic).listener(bad -> progress.say(bad.message()));
         if (trace == null) {
             return BundledTrace.open();
         }

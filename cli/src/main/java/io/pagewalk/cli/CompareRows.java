@@ -45,7 +45,10 @@ final class CompareRows {
                     t -> t.failuresByReason().getOrDefault(reason, 0L)));
         }
         rows.add(count(
-                "failed when recorded", "maps tried that had failed on the recording machine", of, Tally::recordedFailuresTried));
+                "failed when recorded",
+                "maps tried that had failed on the recording machine",
+                of,
+                Tally::recordedFailuresTried));
         rows.add(count("syncs", "calls of sync for the CPU or the device", of, Tally::syncs));
         rows.add(count("still live", "mappings that the trace does not end", of, Tally::stillLive));
         rows.add(bytes("bytes mapped", "bytes of all maps that gave an address", of, Tally::bytesMapped));

@@ -43,7 +43,8 @@ class CompareBundledTraceTest {
         for (JsonNode backend : json.get("backends")) {
             JsonNode total = backend.get("total");
             long failed = sum(total.get("failuresByReason"));
-            long ended = total.get("verifiedMaps").asLong() + total.get("mismatchedMaps").asLong();
+            long ended = total.get("verifiedMaps").asLong()
+                    + total.get("mismatchedMaps").asLong();
             assertThat(ended + failed + total.get("stillLive").asLong())
                     .as(backend.get("name").asText())
                     .isEqualTo(9147 + 405)
@@ -62,17 +63,24 @@ class CompareBundledTraceTest {
     @Test
     void onlyWhatIsLargerThanASetOfSlotsFailsWhenAllIsBounced() {
         JsonNode swiotlb = json.get("backends").get(1).get("total");
-        assertThat(swiotlb.get("failuresByReason").get("EXCEEDS_MAX_MAPPING").asLong()).isEqualTo(65 + 4);
+        assertThat(swiotlb.get("failuresByReason").get("EXCEEDS_MAX_MAPPING").asLong())
+                .isEqualTo(65 + 4);
         assertThat(swiotlb.get("failuresByReason")).hasSize(1);
         for (int other : new int[] {0, 2, 3, 4}) {
-            assertThat(json.get("backends").get(other).get("total").get("failuresByReason")).isEmpty();
+            assertThat(json.get("backends").get(other).get("total").get("failuresByReason"))
+                    .isEmpty();
         }
     }
 
     @Test
     void theNaturalBouncesPeakWhereTheRecordedPoolDid() {
         // io_tlb_used_hiwater of the recording boot was 289 slots.
-        assertThat(json.get("backends").get(0).get("metrics").get("POOL_PEAK_SLOTS").asLong()).isEqualTo(289);
+        assertThat(json.get("backends")
+                        .get(0)
+                        .get("metrics")
+                        .get("POOL_PEAK_SLOTS")
+                        .asLong())
+                .isEqualTo(289);
     }
 
     @Test
@@ -82,18 +90,22 @@ class CompareBundledTraceTest {
         assertThat(strict.get("blockedReads").asLong()).isEqualTo(9552);
         JsonNode lazy = json.get("backends").get(3).get("total");
         assertThat(lazy.get("staleReads").asLong()).isPositive();
-        assertThat(lazy.get("staleReads").asLong() + lazy.get("blockedReads").asLong()).isEqualTo(9552);
+        assertThat(lazy.get("staleReads").asLong() + lazy.get("blockedReads").asLong())
+                .isEqualTo(9552);
     }
 
     @Test
     void theDevicesOfABackendAddUpToItsTotal() {
         for (JsonNode backend : json.get("backends")) {
-            for (String field : List.of("mapsTried", "mapsDone", "unmaps", "bytesMapped", "verifiedMaps", "bytesVerified")) {
+            for (String field :
+                    List.of("mapsTried", "mapsDone", "unmaps", "bytesMapped", "verifiedMaps", "bytesVerified")) {
                 long sum = 0;
                 for (JsonNode device : backend.get("byDevice")) {
                     sum += device.get(field).asLong();
                 }
-                assertThat(sum).as(field).isEqualTo(backend.get("total").get(field).asLong());
+                assertThat(sum)
+                        .as(field)
+                        .isEqualTo(backend.get("total").get(field).asLong());
             }
         }
     }
@@ -117,12 +129,16 @@ class CompareBundledTraceTest {
                 .distinct()
                 .toList();
         assertThat(labels).hasSizeGreaterThan(30);
-        assertThat(labels).allSatisfy(label -> assertThat(help).containsPattern("(?m)^ +" + java.util.regex.Pattern.quote(label) + " "));
+        assertThat(labels)
+                .allSatisfy(label ->
+                        assertThat(help).containsPattern("(?m)^ +" + java.util.regex.Pattern.quote(label) + " "));
     }
 
     @Test
     void theTimersOwnCostIsStatedWithTheTimes() {
         assertThat(ran.out()).containsPattern("two readings of the timer take [0-9,]+ ns");
-        assertThat(ran.row("map median")).hasSize(5).allSatisfy(cell -> assertThat(cell).endsWith(" ns"));
+        assertThat(ran.row("map median"))
+                .hasSize(5)
+                .allSatisfy(cell -> assertThat(cell).endsWith(" ns"));
     }
 }

@@ -56,11 +56,16 @@ class CompareInputTest {
         ByteArrayOutputStream bytes = new ByteArrayOutputStream();
         try (GZIPOutputStream gzip = new GZIPOutputStream(bytes)) {
             for (int i = 0; i < 5000; i++) {
-                gzip.write(String.format(MAP, Integer.toHexString(0x100000 + i * 7919)).getBytes(StandardCharsets.UTF_8));
+                gzip.write(String.format(MAP, Integer.toHexString(0x100000 + i * 7919))
+                        .getBytes(StandardCharsets.UTF_8));
             }
         }
         Path cut = file("cut.gz", Arrays.copyOf(bytes.toByteArray(), bytes.size() / 2));
-        assertOneLine(Ran.pagewalk("compare", "--backends=virt", cut.toString()), 66, cut.toString(), "ends early after line");
+        assertOneLine(
+                Ran.pagewalk("compare", "--backends=virt", cut.toString()),
+                66,
+                cut.toString(),
+                "ends early after line");
     }
 
     @Test
@@ -90,7 +95,8 @@ class CompareInputTest {
     @Test
     void anAddressInsideTheEmulatorsOwnRegionsIsNamedWithTheFieldToChange() throws IOException {
         Path inPool = text("pool.txt", String.format(MAP, "c0001000"));
-        assertOneLine(Ran.pagewalk("compare", inPool.toString()), 66, "line 1", "0000:00:04.0", "0xc0001000", "\"holes\"");
+        assertOneLine(
+                Ran.pagewalk("compare", inPool.toString()), 66, "line 1", "0000:00:04.0", "0xc0001000", "\"holes\"");
         Path beyond = text("beyond.txt", String.format(MAP, "5000000000000"));
         assertOneLine(Ran.pagewalk("compare", beyond.toString()), 66, "0x5000000000000", "\"ramTop\"");
     }
@@ -99,7 +105,8 @@ class CompareInputTest {
     void aMachineFileWithAnUnknownFieldIsRefusedWithTheFieldsThereAre() throws IOException {
         Path machine = text("machine.json", "{\"cpu\": 2}");
         assertOneLine(Ran.pagewalk("compare", "--machine", machine.toString()), 66, machine.toString(), "cpu", "cpus");
-        assertOneLine(Ran.pagewalk("compare", "--machine", folder.resolve("none.json").toString()), 66, "none.json");
+        assertOneLine(
+                Ran.pagewalk("compare", "--machine", folder.resolve("none.json").toString()), 66, "none.json");
     }
 
     @Test
@@ -116,7 +123,11 @@ class CompareInputTest {
     @Test
     void aJsonFileThatCannotBeWrittenIsOneLine() {
         Ran ran = Ran.pagewalk(
-                "compare", "--quick", "--backends=virt", "--json", folder.resolve("no/such/folder.json").toString());
+                "compare",
+                "--quick",
+                "--backends=virt",
+                "--json",
+                folder.resolve("no/such/folder.json").toString());
         assertThat(ran.status()).isNotZero();
         assertThat(ran.errLines()).hasSize(1);
     }

@@ -36,7 +36,15 @@ class ReadmeTest {
         Path source = Files.writeString(folder.resolve("Example.java"), example.group(1));
         JavaCompiler compiler = ToolProvider.getSystemJavaCompiler();
         int failed = compiler.run(
-                null, null, null, "-proc:none", "-cp", System.getProperty("java.class.path"), "-d", folder.toString(), source.toString());
+                null,
+                null,
+                null,
+                "-proc:none",
+                "-cp",
+                System.getProperty("java.class.path"),
+                "-d",
+                folder.toString(),
+                source.toString());
         assertThat(failed).isZero();
         List<String> printed = run().lines().toList();
         assertThat(printed).hasSize(2);

@@ -107,9 +107,7 @@ public interface FailureLaws extends WorldSource {
         for (int n = 1; failNth(machine, n, call); n++) {
             assertThat(n).as("points passed by one call").isLessThan(MOST_POINTS);
             requireAsBefore(machine, pagesBefore);
-            assertThat(call.works())
-                    .as("the call works after failure %d", n)
-                    .isEqualTo(works);
+            assertThat(call.works()).as("the call works after failure %d", n).isEqualTo(works);
             requireAsBefore(machine, pagesBefore);
         }
     }

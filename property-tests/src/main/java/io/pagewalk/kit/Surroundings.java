@@ -12,7 +12,6 @@ final class Surroundings {
     private static final long WIDTH_BYTES = Addresses.PAGE_SIZE;
     private static final long SALT = 0x5e11;
 
-
     private final Machine machine;
     private final Segments inside;
     private final Map<Buffer, byte[]> bytesByWindow = new LinkedHashMap<>();

@@ -55,6 +55,15 @@ final class ModelPool {
         return run;
     }
 
+    int[] freeRuns() {
+        int[] runs = new int[slots];
+        for (int slot = slots - 1; slot >= 0; slot--) {
+            boolean last = (slot + 1) % SET == 0 || slot + 1 == slots;
+            runs[slot] = isFree(slot) ? 1 + (last ? 0 : runs[slot + 1]) : 0;
+        }
+        return runs;
+    }
+
     int index(int area) {
         return index[area];
     }

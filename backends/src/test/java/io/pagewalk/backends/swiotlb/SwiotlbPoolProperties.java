@@ -8,7 +8,6 @@ import io.pagewalk.dma.DeviceConfig;
 import io.pagewalk.dma.DmaAttrs;
 import io.pagewalk.dma.DmaDirection;
 import io.pagewalk.dma.DmaRange;
-import java.util.ArrayList;
 import java.util.List;
 import net.jqwik.api.Arbitraries;
 import net.jqwik.api.Arbitrary;
@@ -196,13 +195,11 @@ class SwiotlbPoolProperties {
 
         private void compareCounts() {
             SlotTable table = world.slots.table();
-            List<Integer> actual = new ArrayList<>();
-            List<Integer> expected = new ArrayList<>();
+            int[] actual = new int[table.slots()];
             for (int slot = 0; slot < table.slots(); slot++) {
-                actual.add(table.freeRun(slot));
-                expected.add(model.freeRun(slot));
+                actual[slot] = table.freeRun(slot);
             }
-            assertThat(actual).isEqualTo(expected);
+            assertThat(actual).isEqualTo(model.freeRuns());
             assertThat(world.pool.usedSlots()).isEqualTo(model.used());
             for (int area = 0; area < shape.areas(); area++) {
                 assertThat(world.slots.area(area).index()).isEqualTo(model.index(area));

@@ -56,8 +56,8 @@ public interface DmaBackend extends AutoCloseable {
     void checkIdle(Consumer<String> violation);
 
     /**
-     * Whether the addresses of live mappings are the backend's own: no two live mappings of a device share one, even of the same
-     * buffer. A backend that hands out the addresses of the memory itself cannot promise that.
+     * Whether the addresses of live mappings are the backend's own: no two live mappings of a device share one, even of
+     * the same buffer. A backend that hands out the addresses of the memory itself cannot promise that.
      *
      * @return false unless it does
      */

@@ -133,6 +133,7 @@ enum ArchitectureRule {
                     .resideInAPackage("java.time.."));
 
     private final String violator;
+
     @SuppressWarnings("ImmutableEnumChecker") // a rule never changes once it is put together
     private final ArchRule rule;
 

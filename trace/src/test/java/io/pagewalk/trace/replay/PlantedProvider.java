@@ -15,6 +15,7 @@ import io.pagewalk.dma.spi.MetricSink;
 import java.lang.reflect.Proxy;
 import java.util.List;
 import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
 
 /** Backends of the tests' own, on the class path only: dma-direct, each with one fault planted. */
 public final class PlantedProvider implements DmaBackendProvider {
@@ -64,12 +65,12 @@ public final class PlantedProvider implements DmaBackendProvider {
                     });
         }
 
-        private Object corrupt(long physAddr) {
+        private @Nullable Object corrupt(long physAddr) {
             machine.memory().putByte(physAddr, (byte) ~machine.memory().getByte(physAddr));
             return null;
         }
 
-        private Object corruptList(SgTable list) {
+        private @Nullable Object corruptList(SgTable list) {
             int last = list.origNents() - 1;
             return corrupt(list.physAddr(last) + list.lengthBytes(last) - 1);
         }

@@ -11,6 +11,7 @@ import io.pagewalk.trace.workload.TraceText;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import org.junit.jupiter.api.Test;
 
 /** Replays of traces of a few lines. */
@@ -124,8 +125,12 @@ class ReplayEngineTest {
         for (BackendResult backend : Replays.of(text, sound()).backends()) {
             assertThat(backend.total().mapsTried()).isEqualTo(3);
             assertThat(backend.total().stillLive()).isEqualTo(2);
-            assertThat(backend.byDevice().get(NVME).stillLive()).isEqualTo(1);
-            assertThat(backend.byDevice().get(NIC).allocsStillLive()).isEqualTo(1);
+            assertThat(backend.byDevice())
+                    .hasEntrySatisfying(
+                            NVME, nvme -> assertThat(nvme.stillLive()).isEqualTo(1));
+            assertThat(backend.byDevice())
+                    .hasEntrySatisfying(
+                            NIC, nic -> assertThat(nic.allocsStillLive()).isEqualTo(1));
             assertThat(backend.total().verifiedMaps()).isEqualTo(1);
         }
     }
@@ -257,8 +262,7 @@ class ReplayEngineTest {
     @Test
     void timesAreOfEveryCallOrOfNone() {
         ReplayResult timed = Replays.of(page(TO, HIGH, 64), ReplayOptions.DEFAULT.withBackends(List.of("direct")));
-        Latency map = timed.backends().get(0).mapTime();
-        assertThat(map).isNotNull();
+        Latency map = Objects.requireNonNull(timed.backends().get(0).mapTime());
         assertThat(map.count()).isEqualTo(1);
         assertThat(map.medianNanos()).isPositive().isLessThanOrEqualTo(map.maxNanos());
         assertThat(timed.timerCostNanos()).isPositive();

@@ -215,10 +215,9 @@ class PairingTest {
 
     @Test
     void aTruncatedListIsNamedAndSoIsNotItsUnmap() {
-        String some = "dma_map_sg: %s dir=TO_DEVICE nents=2/4 ents=2/4 [TRUNCATED] dma_addrs={0x1000,0x3000} "
-                + "sizes={0x1000,0x1000} phys_addrs={0x1000,0x3000} attrs=";
         Assembled got = new TraceText()
-                .event(String.format(some, NVME))
+                .event("dma_map_sg: " + NVME + " dir=TO_DEVICE nents=2/4 ents=2/4 [TRUNCATED] "
+                        + "dma_addrs={0x1000,0x3000} sizes={0x1000,0x1000} phys_addrs={0x1000,0x3000} attrs=")
                 .unmapSg(NVME, TO, 0x1000, 0x3000, 0x5000, 0x7000)
                 .assemble();
         assertThat(got.operations()).isEmpty();

@@ -16,6 +16,9 @@ public final class TraceText {
     private String flags = ".....";
     private long micros = 4_000_000;
 
+    /** Makes a trace of no lines. */
+    public TraceText() {}
+
     /** Makes the lines that follow come from a task on a CPU. */
     public TraceText on(String newTask, int newCpu) {
         task = newTask;

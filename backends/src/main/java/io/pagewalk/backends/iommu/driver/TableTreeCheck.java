@@ -42,7 +42,7 @@ final class TableTreeCheck {
             return;
         }
         for (int i = 0; level > 1 && i < VtdPteLayout.ENTRIES; i++) {
-            long entry = tables.entryAcquire(page + 8L * i);
+            long entry = tables.entry(page + 8L * i);
             if (VtdPteLayout.isPresent(entry) && !VtdPteLayout.isLarge(entry)) {
                 visit(VtdPteLayout.address(entry), level - 1);
             }

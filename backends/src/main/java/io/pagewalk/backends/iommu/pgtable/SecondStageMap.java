@@ -118,7 +118,7 @@ final class SecondStageMap {
     }
 
     private void writeLeaf(long slot, long pfn, long entry) {
-        long found = tables.entryAcquire(slot);
+        long found = tables.entry(slot);
         if (found == 0) {
             tables.entryRelease(slot, entry);
         } else {
@@ -135,7 +135,7 @@ final class SecondStageMap {
         long lastPfn = firstPfn + count * pages - 1;
         for (int i = 0; i < count; i++) {
             long slot = firstSlot + 8L * i;
-            long found = tables.entryAcquire(slot);
+            long found = tables.entry(slot);
             if (VtdPteLayout.isPresent(found)) {
                 tables.entryRelease(slot, 0);
                 if (!VtdPteLayout.isLarge(found)) {

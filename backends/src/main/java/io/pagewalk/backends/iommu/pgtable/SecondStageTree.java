@@ -60,7 +60,7 @@ final class SecondStageTree {
         long table = rootPhysAddr;
         for (int above = levels; above > level; above--) {
             long slot = VtdPteLayout.slot(table, pfn, above);
-            long entry = tables.entryAcquire(slot);
+            long entry = tables.entry(slot);
             if (!VtdPteLayout.isPresent(entry)) {
                 entry = link(slot, entry);
                 if (entry == 0) {
@@ -105,7 +105,7 @@ final class SecondStageTree {
     private void collect(TablePageList freed, long table, int level) {
         freed.add(table);
         for (int i = 0; level > 1 && i < VtdPteLayout.ENTRIES; i++) {
-            long entry = tables.entryAcquire(table + 8L * i);
+            long entry = tables.entry(table + 8L * i);
             if (pointsToTable(entry)) {
                 collect(freed, VtdPteLayout.address(entry), level - 1);
             }
@@ -115,7 +115,7 @@ final class SecondStageTree {
     /** Gives a table and all below it straight back to the pool, children first (iommu:QK-17). */
     void freeTree(long table, int level) {
         for (int i = 0; level > 1 && i < VtdPteLayout.ENTRIES; i++) {
-            long entry = tables.entryAcquire(table + 8L * i);
+            long entry = tables.entry(table + 8L * i);
             if (pointsToTable(entry)) {
                 freeTree(VtdPteLayout.address(entry), level - 1);
             }
@@ -138,7 +138,7 @@ final class SecondStageTree {
      */
     void narrow(int fewerLevels) {
         while (levels > fewerLevels) {
-            long below = tables.entryAcquire(rootPhysAddr);
+            long below = tables.entry(rootPhysAddr);
             dropAllButFirst();
             if (pointsToTable(below)) {
                 freePage(rootPhysAddr);
@@ -151,7 +151,7 @@ final class SecondStageTree {
     private void dropAllButFirst() {
         for (int i = 1; i < VtdPteLayout.ENTRIES; i++) {
             long slot = rootPhysAddr + 8L * i;
-            long entry = tables.entryAcquire(slot);
+            long entry = tables.entry(slot);
             if (entry != 0) {
                 tables.entryRelease(slot, 0);
                 freeTree(VtdPteLayout.address(entry), levels - 1);

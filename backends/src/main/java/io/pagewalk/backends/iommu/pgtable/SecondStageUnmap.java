@@ -30,11 +30,11 @@ final class SecondStageUnmap {
         }
         long table = tree.rootPhysAddr();
         int level = levels;
-        long entry = tables.entryAcquire(VtdPteLayout.slot(table, firstPfn, level));
+        long entry = tables.entry(VtdPteLayout.slot(table, firstPfn, level));
         while (level > 1 && VtdPteLayout.isPresent(entry) && !VtdPteLayout.isLarge(entry)) {
             table = VtdPteLayout.address(entry);
             level--;
-            entry = tables.entryAcquire(VtdPteLayout.slot(table, firstPfn, level));
+            entry = tables.entry(VtdPteLayout.slot(table, firstPfn, level));
         }
         long bytes = Addresses.max(sizeBytes, VtdPteLayout.bytesAt(level));
         long pages = ((iova + bytes - 1) >>> Addresses.PAGE_SHIFT) - firstPfn + 1;
@@ -58,7 +58,7 @@ final class SecondStageUnmap {
     private void clearLeaves(long firstSlot, int count) {
         for (int i = 0; i < count; i++) {
             long slot = firstSlot + 8L * i;
-            clearLeaf(slot, tables.entryAcquire(slot));
+            clearLeaf(slot, tables.entry(slot));
         }
     }
 
@@ -81,7 +81,7 @@ final class SecondStageUnmap {
         long pages = VtdPteLayout.pagesAt(level);
         for (long pfn = firstPfn & -pages; pfn <= lastPfn; pfn += pages) {
             long slot = VtdPteLayout.slot(table, pfn, level);
-            long entry = tables.entryAcquire(slot);
+            long entry = tables.entry(slot);
             if (VtdPteLayout.isPresent(entry)) {
                 boolean whole = firstPfn <= pfn && pfn + pages - 1 <= lastPfn;
                 clearEntry(

@@ -45,14 +45,17 @@ public final class TableMemory {
     }
 
     /**
-     * Reads an entry; what it points to is read after it.
+     * Reads an entry in one piece. A table found through it is seen as it was when it was linked: its address had to be
+     * read first. Nothing else is ordered; whoever must see the latest entry has passed a lock or an
+     * {@code AccessGuard}.
      *
-     * @param physAddr where it lies, in RAM
+     * @param physAddr where it lies, a multiple of 8 in RAM
      * @return its value
      */
-    public long entryAcquire(long physAddr) {
+    public long entry(long physAddr) {
+        // An acquire here would fence each level of a walk from the next for nothing: levels depend on each other.
         long offset = physAddr - windowPhysAddr;
-        return isInWindow(offset) ? (long) ENTRY.getAcquire(window, (int) offset) : memory.getLongAcquire(physAddr);
+        return isInWindow(offset) ? (long) ENTRY.get(window, (int) offset) : memory.getLong(physAddr);
     }
 
     /**

@@ -153,10 +153,10 @@ public final class VtdSecondStage implements PageTable {
             return 0;
         }
         TableMemory tables = tree.tables();
-        long entry = tables.entryAcquire(VtdPteLayout.slot(tree.rootPhysAddr(), pfn, level));
+        long entry = tables.entry(VtdPteLayout.slot(tree.rootPhysAddr(), pfn, level));
         while (level > 1 && VtdPteLayout.isPresent(entry) && !VtdPteLayout.isLarge(entry)) {
             level--;
-            entry = tables.entryAcquire(VtdPteLayout.slot(VtdPteLayout.address(entry), pfn, level));
+            entry = tables.entry(VtdPteLayout.slot(VtdPteLayout.address(entry), pfn, level));
         }
         return VtdPteLayout.isPresent(entry)
                 ? VtdPteLayout.address(entry) + (iova & (VtdPteLayout.bytesAt(level) - 1))

@@ -36,6 +36,7 @@ final class InvalidationEngine {
     private int entries;
     private int head;
     private boolean enabled;
+    private boolean reachable;
     private boolean stopped;
     private boolean settled;
 
@@ -54,6 +55,7 @@ final class InvalidationEngine {
         entries = 256 << (iqa & 7);
         head = 0;
         stopped = false;
+        reachable = memory.isRam(base, (long) entries * InvalidationLayout.DESCRIPTOR_BYTES);
         enabled = true;
     }
 
@@ -80,8 +82,7 @@ final class InvalidationEngine {
         settled = false;
         while (enabled && !stopped && head != tail) {
             long at = base + (long) head * InvalidationLayout.DESCRIPTOR_BYTES;
-            if (memory.isRam(at, InvalidationLayout.DESCRIPTOR_BYTES)
-                    && carryOut(memory.getLong(at), memory.getLong(at + Long.BYTES))) {
+            if (reachable && carryOut(memory.getLong(at), memory.getLong(at + Long.BYTES))) {
                 head = (head + 1) & (entries - 1);
             } else {
                 stopped = true;

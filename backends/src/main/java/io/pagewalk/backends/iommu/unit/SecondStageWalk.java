@@ -47,7 +47,7 @@ final class SecondStageWalk {
             if (!tables.isReachable(slot)) {
                 return BusPort.fault(VtdFaultReason.TABLE_UNREACHABLE);
             }
-            long entry = tables.entryAcquire(slot);
+            long entry = tables.entry(slot);
             permissions &= entry;
             if ((permissions & needed) != needed) {
                 return denied(permissions, access);

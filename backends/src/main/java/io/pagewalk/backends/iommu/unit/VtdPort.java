@@ -139,8 +139,8 @@ final class VtdPort implements BusPort {
         if (BusPort.isFault(slot)) {
             return blocked(true, dmaAddr, access, BusPort.faultCode(slot));
         }
-        long low = tables.entryAcquire(slot);
-        long high = tables.entryAcquire(slot + Long.BYTES);
+        long low = tables.entry(slot);
+        long high = tables.entry(slot + Long.BYTES);
         int reason = CachedContext.reason(low, high, features);
         if (reason != 0) {
             boolean recorded = !ContextLayout.isPresent(low) || !ContextLayout.disablesFaults(low);
@@ -157,11 +157,11 @@ final class VtdPort implements BusPort {
         if (!tables.isReachable(rootSlot)) {
             return BusPort.fault(VtdFaultReason.ROOT_UNREACHABLE);
         }
-        long low = tables.entryAcquire(rootSlot);
+        long low = tables.entry(rootSlot);
         if (!ContextLayout.isPresent(low)) {
             return BusPort.fault(VtdFaultReason.ROOT_NOT_PRESENT);
         }
-        long high = tables.entryAcquire(rootSlot + Long.BYTES);
+        long high = tables.entry(rootSlot + Long.BYTES);
         if (ContextLayout.rootHasReservedBits(low, high, -1L << features.hostBits())) {
             return BusPort.fault(VtdFaultReason.ROOT_RESERVED);
         }
