@@ -31,15 +31,18 @@ final class IovaUsage {
     }
 
     void take(int cpu, long sizeBytes) {
-        int at = held(cpu);
-        long now = (long) WORD.getAndAdd(words, at, sizeBytes) + sizeBytes;
-        if (now > (long) WORD.getOpaque(words, at + BOUND)) {
+        long now = add(cpu, sizeBytes);
+        if (now > (long) WORD.getOpaque(words, held(cpu) + BOUND)) {
             addUp();
         }
     }
 
     void give(int cpu, long sizeBytes) {
-        long ignored = (long) WORD.getAndAdd(words, held(cpu), -sizeBytes);
+        add(cpu, -sizeBytes);
+    }
+
+    private long add(int cpu, long delta) {
+        return (long) WORD.getAndAdd(words, held(cpu), delta) + delta;
     }
 
     private synchronized void addUp() {
