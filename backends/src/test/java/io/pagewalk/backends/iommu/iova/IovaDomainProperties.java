@@ -6,6 +6,8 @@ import io.pagewalk.dma.Machine;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.NavigableMap;
+import java.util.Objects;
 import java.util.Random;
 import java.util.TreeMap;
 import java.util.concurrent.ExecutorService;
@@ -26,7 +28,7 @@ class IovaDomainProperties {
         Machine machine = Machine.builder().cpus(CPUS).ramBytes(16 << 20).build();
         IovaDomain iovas = new IovaDomain(machine, 4096, 0xff000, true);
         Random random = new Random(seed);
-        TreeMap<Long, Held> held = new TreeMap<>();
+        NavigableMap<Long, Held> held = new TreeMap<>();
         for (int step = 0; step < 3000; step++) {
             if (held.size() <= live && random.nextInt(3) != 0) {
                 take(iovas, random, held);
@@ -44,8 +46,8 @@ class IovaDomainProperties {
         machine.close();
     }
 
-    private static void take(IovaDomain iovas, Random random, TreeMap<Long, Held> held) {
-        long size = 1 + random.nextInt(random.nextBoolean() ? 4 : 70);
+    private static void take(IovaDomain iovas, Random random, NavigableMap<Long, Held> held) {
+        long size = 1L + random.nextInt(random.nextBoolean() ? 4 : 70);
         long limit = random.nextBoolean() ? 0xfffff : 0x1fffff;
         long pfn = iovas.allocFast(random.nextInt(CPUS), size, limit, random.nextBoolean());
         if (pfn != 0) {
@@ -55,16 +57,16 @@ class IovaDomainProperties {
         }
     }
 
-    private static void assertDisjoint(TreeMap<Long, Held> held, long pfn, long size) {
+    private static void assertDisjoint(NavigableMap<Long, Held> held, long pfn, long size) {
         Map.Entry<Long, Held> before = held.floorEntry(pfn + size - 1);
         if (before != null) {
             assertThat(before.getValue().pfn() + before.getValue().size()).isLessThanOrEqualTo(pfn);
         }
     }
 
-    private static void giveOne(IovaDomain iovas, Random random, TreeMap<Long, Held> held) {
+    private static void giveOne(IovaDomain iovas, Random random, NavigableMap<Long, Held> held) {
         List<Long> keys = new ArrayList<>(held.keySet());
-        Held one = held.remove(keys.get(random.nextInt(keys.size())));
+        Held one = Objects.requireNonNull(held.remove(keys.get(random.nextInt(keys.size()))));
         iovas.freeFast(random.nextInt(CPUS), one.pfn(), one.size());
     }
 
@@ -103,7 +105,7 @@ class IovaDomainProperties {
         List<Held> held = new ArrayList<>();
         for (int step = 0; step < 5000; step++) {
             if (held.size() < 200 && random.nextInt(5) < 3) {
-                long size = 1 + random.nextInt(40);
+                long size = 1L + random.nextInt(40);
                 long pfn = iovas.allocFast(cpu, size, 0xfffff, true);
                 assertThat(pfn).isNotZero();
                 mark(owners, pfn, size, (byte) 0, (byte) (cpu + 1));

@@ -10,6 +10,7 @@ import io.pagewalk.dma.Errno;
 import io.pagewalk.dma.FailureReason;
 import io.pagewalk.dma.scatterlist.SgTable;
 import java.util.Arrays;
+import java.util.Objects;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 
@@ -19,7 +20,7 @@ class IommuDmaOpsTest {
     private static final long PAGE = 0x1000;
 
     private static int prot(World world, long dmaAddr) {
-        return world.table.leaves().get(dmaAddr & -PAGE).prot();
+        return Objects.requireNonNull(world.table.leaves().get(dmaAddr & -PAGE)).prot();
     }
 
     @Test

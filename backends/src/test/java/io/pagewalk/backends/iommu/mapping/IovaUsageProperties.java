@@ -15,7 +15,7 @@ class IovaUsageProperties {
         long held = 0;
         long peak = 0;
         for (int i = 0; i < 2000; i++) {
-            long size = 1 + random.nextInt(50);
+            long size = 1L + random.nextInt(50);
             if (held >= size && random.nextInt(5) < 2) {
                 usage.give(random.nextInt(cpus), size);
                 held -= size;

@@ -71,11 +71,11 @@ class MappingProperties {
     }
 
     private static long size(Random random) {
-        return random.nextInt(8) == 0 ? 1 + random.nextInt(5 << 20) : 1 + random.nextInt(3 * (int) PAGE);
+        return random.nextInt(8) == 0 ? 1L + random.nextInt(5 << 20) : 1L + random.nextInt(3 * (int) PAGE);
     }
 
     private static long physAddr(Random random) {
-        long page = 1 + random.nextInt((int) RAM_PAGES / 2);
+        long page = 1L + random.nextInt((int) RAM_PAGES / 2);
         return random.nextBoolean() ? page * PAGE + random.nextInt((int) PAGE) : page / 512 * (2 << 20) + PAGE;
     }
 
