@@ -7,8 +7,8 @@ import io.pagewalk.dma.DeviceConfig;
 import io.pagewalk.dma.Machine;
 
 /**
- * Fails every point that a call passes, one at a time: each on a fresh machine, where tables and caches are still empty, and once
- * more on a machine that has made the call before.
+ * Fails every point that a call passes, one at a time: each on a fresh machine, where tables and caches are still
+ * empty, and once more on a machine that has made the call before.
  */
 final class FailurePointTrial {
     /** A call that passes more points than this is taken for one that never ends. */
@@ -73,7 +73,9 @@ final class FailurePointTrial {
         if (failedAt == null) {
             return false;
         }
-        assertThat(call.works(device)).as("the call works after %s failed", failedAt).isEqualTo(works);
+        assertThat(call.works(device))
+                .as("the call works after %s failed", failedAt)
+                .isEqualTo(works);
         requireAsBefore(machine, pagesBefore);
         return true;
     }
