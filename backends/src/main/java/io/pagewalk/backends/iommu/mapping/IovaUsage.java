@@ -38,8 +38,9 @@ final class IovaUsage {
         }
     }
 
-    void give(int cpu, long sizeBytes) {
-        long ignored = (long) WORD.getAndAdd(words, held(cpu), -sizeBytes);
+    /** Takes bytes off a CPU's share, which may fall below zero when another CPU took them; returns what is left of it. */
+    long give(int cpu, long sizeBytes) {
+        return (long) WORD.getAndAdd(words, held(cpu), -sizeBytes) - sizeBytes;
     }
 
     private synchronized void addUp() {
