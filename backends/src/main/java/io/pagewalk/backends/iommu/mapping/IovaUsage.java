@@ -38,7 +38,9 @@ final class IovaUsage {
         }
     }
 
-    /** Takes bytes off a CPU's share, which may fall below zero when another CPU took them; returns what is left of it. */
+    /**
+     * Takes bytes off a CPU's share, which may fall below zero when another CPU took them; returns what is left of it.
+     */
     long give(int cpu, long sizeBytes) {
         return (long) WORD.getAndAdd(words, held(cpu), -sizeBytes) - sizeBytes;
     }
