@@ -321,8 +321,7 @@ public final class Device {
 
     private long physToDmaByRanges(long physAddr) {
         for (DmaRange range : ranges) {
-            if (Addresses.lessThan(physAddr - range.cpuStart(), range.sizeBytes())
-                    && !Addresses.lessThan(physAddr, range.cpuStart())) {
+            if (range.coversPhys(physAddr)) {
                 return range.dmaStart() + (physAddr - range.cpuStart());
             }
         }
@@ -341,8 +340,7 @@ public final class Device {
 
     private long dmaToPhysByRanges(long dmaAddr) {
         for (DmaRange range : ranges) {
-            if (Addresses.lessThan(dmaAddr - range.dmaStart(), range.sizeBytes())
-                    && !Addresses.lessThan(dmaAddr, range.dmaStart())) {
+            if (range.coversDma(dmaAddr)) {
                 return range.cpuStart() + (dmaAddr - range.dmaStart());
             }
         }

@@ -25,4 +25,28 @@ public record DmaRange(long cpuStart, long dmaStart, long sizeBytes) {
                     "a dma-ranges entry of size 0 at " + Addresses.hex(cpuStart) + " ends the list (DEV-4)");
         }
     }
+
+    /**
+     * Whether the entry translates a physical address.
+     *
+     * @param physAddr the address
+     * @return true from the entry's first byte to its last; an entry does not go on at address 0
+     */
+    public boolean coversPhys(long physAddr) {
+        return covers(cpuStart, physAddr);
+    }
+
+    /**
+     * Whether the entry translates an address on the bus.
+     *
+     * @param dmaAddr the address
+     * @return true from the entry's first byte to its last; an entry does not go on at address 0
+     */
+    public boolean coversDma(long dmaAddr) {
+        return covers(dmaStart, dmaAddr);
+    }
+
+    private boolean covers(long start, long address) {
+        return Addresses.lessOrEqual(start, address) && Addresses.lessThan(address - start, sizeBytes);
+    }
 }

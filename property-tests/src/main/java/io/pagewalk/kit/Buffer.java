@@ -10,7 +10,12 @@ import io.pagewalk.dma.memory.Addresses;
  * @param sizeBytes length, at least 1
  */
 public record Buffer(long physAddr, int sizeBytes) {
-    /** Refuses a buffer without bytes. */
+    /**
+     * Refuses a buffer without bytes.
+     *
+     * @param physAddr first byte
+     * @param sizeBytes length, at least 1
+     */
     public Buffer {
         if (sizeBytes < 1) {
             throw new IllegalArgumentException("a buffer has bytes, not " + sizeBytes);

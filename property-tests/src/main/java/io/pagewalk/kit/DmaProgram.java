@@ -11,7 +11,13 @@ import java.util.List;
  * @param steps in order
  */
 public record DmaProgram(DeviceConfig first, DeviceConfig second, List<DmaStep> steps) {
-    /** Copies the steps. */
+    /**
+     * Copies the steps.
+     *
+     * @param first one device
+     * @param second another one
+     * @param steps in order
+     */
     public DmaProgram {
         steps = List.copyOf(steps);
     }

@@ -13,7 +13,12 @@ public record Part(int from, int length) {
     /** All of a buffer. */
     public static final Part ALL = new Part(0, WHOLE);
 
-    /** Checks the shares. */
+    /**
+     * Checks the shares.
+     *
+     * @param from where it starts
+     * @param length how much of the rest it takes
+     */
     public Part {
         if (from < 0 || from > WHOLE || length < 0 || length > WHOLE) {
             throw new IllegalArgumentException("shares go from 0 to " + WHOLE + ", not " + from + " and " + length);

@@ -10,7 +10,11 @@ import java.util.List;
  * @param buffers at least one
  */
 public record Segments(List<Buffer> buffers) {
-    /** Copies the list and refuses an empty one. */
+    /**
+     * Copies the list and refuses an empty one.
+     *
+     * @param buffers at least one
+     */
     public Segments {
         buffers = List.copyOf(buffers);
         if (buffers.isEmpty()) {

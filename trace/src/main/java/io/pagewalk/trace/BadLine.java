@@ -1,7 +1,5 @@
 package io.pagewalk.trace;
 
-import java.io.Serializable;
-
 /**
  * A line that could not be read and was left out.
  *
@@ -10,8 +8,7 @@ import java.io.Serializable;
  * @param text the line, cut to {@value #MAX_TEXT_BYTES} bytes
  * @param reason what is wrong with it, with the column where that is known
  */
-public record BadLine(String file, long lineNumber, String text, String reason) implements Serializable {
-    private static final long serialVersionUID = 1L;
+public record BadLine(String file, long lineNumber, String text, String reason) {
 
     /** Longest text kept of a bad line, in bytes. */
     public static final int MAX_TEXT_BYTES = 200;

@@ -98,11 +98,20 @@ final class FieldSyntax {
                     "an ARRAY of " + bytes + " bytes is no list of " + elementBytes + "-byte values");
         }
         long[] values = new long[bytes / elementBytes];
-        for (int i = 0; i < bytes; i++) {
+        for (int i = 0; i < values.length; i++) {
             cursor.expect(i == 0 ? "" : ", ");
-            values[i / elementBytes] |= (long) cursor.hexByte() << (i % elementBytes * 8);
+            values[i] = littleEndian(cursor, elementBytes);
         }
         cursor.expect("]");
         return values;
+    }
+
+    private static long littleEndian(LineCursor cursor, int bytes) throws LineFormatException {
+        long value = cursor.hexByte();
+        for (int bits = Byte.SIZE; bits < bytes * Byte.SIZE; bits += Byte.SIZE) {
+            cursor.expect(", ");
+            value |= (long) cursor.hexByte() << bits;
+        }
+        return value;
     }
 }

@@ -6,11 +6,24 @@ import java.io.IOException;
 public final class TraceFormatException extends IOException {
     private static final long serialVersionUID = 1L;
 
-    private final BadLine line;
+    /** Name of the trace. */
+    private final String file;
+
+    /** Number of the line, from 1. */
+    private final long lineNumber;
+
+    /** The line, clipped. */
+    private final String text;
+
+    /** What is wrong with it. */
+    private final String reason;
 
     TraceFormatException(BadLine line) {
         super(line.message());
-        this.line = line;
+        this.file = line.file();
+        this.lineNumber = line.lineNumber();
+        this.text = line.text();
+        this.reason = line.reason();
     }
 
     /**
@@ -19,6 +32,6 @@ public final class TraceFormatException extends IOException {
      * @return the line and what is wrong with it
      */
     public BadLine line() {
-        return line;
+        return new BadLine(file, lineNumber, text, reason);
     }
 }

@@ -2,6 +2,7 @@ package io.pagewalk.trace;
 
 import java.io.BufferedInputStream;
 import java.io.EOFException;
+import java.io.FileInputStream;
 import java.io.FilterInputStream;
 import java.io.IOException;
 import java.io.InputStream;
@@ -26,7 +27,7 @@ final class TraceInput {
             throw new UnreadableTraceException(name, "is a directory");
         }
         try {
-            return Files.newInputStream(path);
+            return isPipeOrDevice(path) ? new FileInputStream(path.toFile()) : Files.newInputStream(path);
         } catch (NoSuchFileException missing) {
             throw new UnreadableTraceException(name, "no such file", missing);
         } catch (AccessDeniedException denied) {
@@ -34,6 +35,14 @@ final class TraceInput {
         } catch (IOException failed) {
             throw new UnreadableTraceException(name, "cannot be opened: " + failed.getMessage(), failed);
         }
+    }
+
+    /**
+     * A pipe (trace_pipe, /dev/stdin) cannot seek, which the stream of {@link Files} tries when asked what is
+     * available.
+     */
+    private static boolean isPipeOrDevice(Path path) {
+        return Files.exists(path) && !Files.isRegularFile(path);
     }
 
     /** Returns the size of a regular file, -1 for pipes, devices and files that do not tell. */

@@ -214,6 +214,9 @@ public final class TraceReader implements AutoCloseable {
         /**
          * Checks the limit.
          *
+         * @param pedantic true to stop at the first line that cannot be read
+         * @param listener hears of the lines left out
+         * @param maxLineBytes longest line that is still taken for one
          * @throws IllegalArgumentException if {@code maxLineBytes} is not between 1 and 2^30
          */
         public Options {

@@ -8,10 +8,14 @@ import java.io.ByteArrayOutputStream;
 import java.io.FilterInputStream;
 import java.io.IOException;
 import java.io.InputStream;
+import java.io.OutputStream;
+import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Arrays;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.zip.CRC32;
 import java.util.zip.GZIPOutputStream;
@@ -194,6 +198,30 @@ class UnreadableTraceTest {
             assertThat(reader.name()).isEqualTo(file.toString());
             assertThat(Traces.drain(reader)).isEqualTo(Traces.events(Traces.TRUNCATED));
             assertThat(reader.bytesRead()).isEqualTo(packed.length);
+        }
+    }
+
+    @Test
+    @EnabledOnOs({OS.LINUX, OS.MAC})
+    void aPipeReadsLikeAFileOfUnknownSize(@TempDir Path dir) throws Exception {
+        Path pipe = dir.resolve("pipe");
+        assertThat(new ProcessBuilder("mkfifo", pipe.toString()).start().waitFor())
+                .isZero();
+        byte[] packed = Traces.packed(Traces.FAIL).readAllBytes();
+        CompletableFuture<Path> written = CompletableFuture.supplyAsync(() -> write(pipe, packed));
+        try (TraceReader reader = TraceReader.open(pipe)) {
+            assertThat(Traces.drain(reader)).hasSize(18712);
+            assertThat(reader.totalBytes()).isEqualTo(-1L);
+        }
+        assertThat(written.get(10, TimeUnit.SECONDS)).isEqualTo(pipe);
+    }
+
+    private static Path write(Path file, byte[] bytes) {
+        try (OutputStream out = Files.newOutputStream(file)) {
+            out.write(bytes);
+            return file;
+        } catch (IOException failed) {
+            throw new UncheckedIOException(failed);
         }
     }
 

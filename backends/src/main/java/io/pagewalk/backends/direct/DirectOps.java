@@ -258,6 +258,12 @@ public final class DirectOps implements DmaOps {
         return !device.isCoherent();
     }
 
+    /** The address alone decides, whether or not that mapping was bounced (FE-43). */
+    @Override
+    public boolean needsSync(Device device, long dmaAddr) {
+        return !device.isCoherent() || pool.contains(device.dmaToPhys(dmaAddr));
+    }
+
     @Override
     public long maxMappingSize(Device device) {
         boolean mayBounce = pool.isActive() && (pool.isForced() || isAddressingLimited(device));

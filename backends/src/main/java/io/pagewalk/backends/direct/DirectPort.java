@@ -27,15 +27,11 @@ final class DirectPort implements BusPort {
             return physical(dmaAddr);
         }
         for (DmaRange range : ranges) {
-            if (covers(range, dmaAddr)) {
+            if (range.coversDma(dmaAddr)) {
                 return physical(range.cpuStart() + (dmaAddr - range.dmaStart()));
             }
         }
         return BusPort.fault(NO_RANGE);
-    }
-
-    private static boolean covers(DmaRange range, long dmaAddr) {
-        return Addresses.lessThan(dmaAddr - range.dmaStart(), range.sizeBytes());
     }
 
     /** No RAM lies where an address would look like a fault. */
@@ -43,14 +39,21 @@ final class DirectPort implements BusPort {
         return BusPort.isFault(physAddr) ? BusPort.fault(DeviceBus.NOT_RAM) : physAddr;
     }
 
+    /**
+     * To the end of the entry that translates the address, or to where an entry before it, which wins, begins (DIR-3).
+     */
     @Override
     public long spanBytes(long dmaAddr) {
+        long span = UNLIMITED;
         for (DmaRange range : ranges) {
-            if (covers(range, dmaAddr)) {
-                return range.sizeBytes() - (dmaAddr - range.dmaStart());
+            if (range.coversDma(dmaAddr)) {
+                return Addresses.min(span, range.sizeBytes() - (dmaAddr - range.dmaStart()));
+            }
+            if (Addresses.lessThan(dmaAddr, range.dmaStart())) {
+                span = Addresses.min(span, range.dmaStart() - dmaAddr);
             }
         }
-        return UNLIMITED;
+        return span;
     }
 
     @Override

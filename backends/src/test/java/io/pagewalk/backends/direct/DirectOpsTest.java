@@ -430,4 +430,19 @@ class DirectOpsTest {
         });
         assertThat(bytes / 10_000.0).isLessThan(0.2);
     }
+
+    @Test
+    @DisplayName(
+            "FE-43: a pool that holds the address, or a device that is not coherent, needs sync; before set_mask at least")
+    void theAddressAloneDecidesWhetherSyncIsNeeded() {
+        try (Machine machine = bouncing()) {
+            Dma coherent = machine.addDevice(DeviceConfig.named("coherent")).dma();
+            Dma incoherent = machine.addDevice(DeviceConfig.named("incoherent").withCoherent(false))
+                    .dma();
+            assertThat(coherent.needSync(HIGH)).isFalse();
+            assertThat(coherent.needSync(POOL_BASE)).isTrue();
+            assertThat(coherent.needSync(POOL_BASE - 1)).isFalse();
+            assertThat(incoherent.needSync(HIGH)).isTrue();
+        }
+    }
 }

@@ -2,6 +2,7 @@ package io.pagewalk.backends.direct;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.pagewalk.dma.Access;
 import io.pagewalk.dma.BusFault;
 import io.pagewalk.dma.Device;
 import io.pagewalk.dma.DeviceBus;
@@ -10,6 +11,9 @@ import io.pagewalk.dma.DmaRange;
 import io.pagewalk.dma.Machine;
 import io.pagewalk.dma.memory.PhysRange;
 import io.pagewalk.dma.memory.RamMap;
+import io.pagewalk.dma.spi.BusPort;
+import java.util.List;
+import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 
 /** What a device reaches without an IOMMU. */
@@ -72,5 +76,25 @@ class DirectPortTest {
         assertThat(bus.writeLong(0xff_fff8, 1)).isEqualTo(8);
         assertThat(bus.writeLong(0x100_0000, 1)).isZero();
         assertThat(lastFault()).isEqualTo(DeviceBus.BEYOND_WIRES);
+    }
+
+    @Test
+    @DisplayName("of two entries that overlap the first wins, for the bus as for the driver (DIR-3)")
+    void aSpanEndsWhereAnEarlierEntryBegins() {
+        DirectPort port = new DirectPort(
+                List.of(new DmaRange(0x50_0000, 0x8000_1000L, 0x1000), new DmaRange(0x10_0000, 0x8000_0000L, 0x4000)));
+        assertThat(port.spanBytes(0x8000_0800L)).isEqualTo(0x800);
+        assertThat(port.spanBytes(0x8000_1800L)).isEqualTo(0x800);
+        assertThat(port.spanBytes(0x8000_2800L)).isEqualTo(0x1800);
+        assertThat(port.translate(0x8000_0fffL, Access.READ)).isEqualTo(0x10_0fff);
+        assertThat(port.translate(0x8000_1000L, Access.READ)).isEqualTo(0x50_0000);
+        assertThat(port.translate(0x8000_2000L, Access.READ)).isEqualTo(0x10_2000);
+    }
+
+    @Test
+    void anEntryThatWouldGoOnAtAddressZeroEndsAtTheTop() {
+        DirectPort port = new DirectPort(List.of(new DmaRange(0x10_0000, -0x1000L, 0x2000)));
+        assertThat(port.translate(-1L, Access.READ)).isEqualTo(0x10_0fff);
+        assertThat(BusPort.isFault(port.translate(0, Access.READ))).isTrue();
     }
 }

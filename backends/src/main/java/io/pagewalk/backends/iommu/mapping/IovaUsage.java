@@ -41,6 +41,7 @@ final class IovaUsage {
         add(cpu, -sizeBytes);
     }
 
+    /** Returns a CPU's share, which may fall below zero when another CPU took what this one gives. */
     private long add(int cpu, long delta) {
         return (long) WORD.getAndAdd(words, held(cpu), delta) + delta;
     }
