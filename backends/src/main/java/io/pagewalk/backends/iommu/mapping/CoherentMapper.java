@@ -70,9 +70,8 @@ final class CoherentMapper {
         long count = roundedBytes >>> Addresses.PAGE_SHIFT;
         boolean contiguous = (attrs & DmaAttrs.FORCE_CONTIGUOUS) != 0;
         boolean mayFit = Addresses.lessOrEqual(roundedBytes, pages.freeBytes()) && count <= Integer.MAX_VALUE;
-        long[] physAddrs = !mayFit
-                ? NO_PAGES
-                : contiguous ? allocContiguous((int) count) : allocPages((int) count, attrs);
+        long[] physAddrs =
+                !mayFit ? NO_PAGES : contiguous ? allocContiguous((int) count) : allocPages((int) count, attrs);
         if (physAddrs.length == 0) {
             device.failure(cpu).record(FailureReason.NO_MEMORY, Errno.ENOMEM, sizeBytes, device.coherentMask(), 0, 0);
             return null;
