@@ -86,7 +86,9 @@ final class FlushQueue {
     private void reap(FlushRing ring, int cpu) {
         long covered = finished.get();
         while (!ring.isEmpty() && ring.headCounter() < covered) {
-            driver.freeTablePages(ring.headFreed());
+            if (!ring.headFreed().isEmpty()) {
+                driver.freeTablePages(ring.headFreed());
+            }
             iovas.freeFast(cpu, ring.headPfn(), ring.headPages());
             ring.advanceHead();
         }

@@ -158,9 +158,11 @@ final class IommuCore {
 
     /** Invalidates what is gathered, then gives the table pages back (iommu:INV-11, DALLOC-6). */
     void sync(InvalidationGather gather) {
-        driver.invalidateRange(
-                domainId, gather.firstIova(), gather.lastIova(), gather.freed().isEmpty());
-        driver.freeTablePages(gather.freed());
+        boolean leafOnly = gather.freed().isEmpty();
+        driver.invalidateRange(domainId, gather.firstIova(), gather.lastIova(), leafOnly);
+        if (!leafOnly) {
+            driver.freeTablePages(gather.freed());
+        }
     }
 
     /** Invalidates the whole domain (iommu:FQ-3). */
