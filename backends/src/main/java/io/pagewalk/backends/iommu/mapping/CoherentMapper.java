@@ -25,6 +25,8 @@ import org.jspecify.annotations.Nullable;
 final class CoherentMapper {
     private static final long U32 = 0xffff_ffffL;
 
+    private static final long[] NO_PAGES = {};
+
     private final Device device;
     private final IommuDomain domain;
     private final DeviceIovas iovas;
@@ -67,10 +69,10 @@ final class CoherentMapper {
         long roundedBytes = Addresses.alignUp(sizeBytes, Addresses.PAGE_SIZE);
         long count = roundedBytes >>> Addresses.PAGE_SHIFT;
         boolean contiguous = (attrs & DmaAttrs.FORCE_CONTIGUOUS) != 0;
-        long[] physAddrs = count == 0 || count > Integer.MAX_VALUE
-                ? null
-                : contiguous ? allocContiguous((int) count) : allocPages((int) count, attrs);
-        if (physAddrs == null) {
+        boolean mayFit = Addresses.lessOrEqual(roundedBytes, pages.freeBytes()) && count <= Integer.MAX_VALUE;
+        long[] physAddrs =
+                !mayFit ? NO_PAGES : contiguous ? allocContiguous((int) count) : allocPages((int) count, attrs);
+        if (physAddrs.length == 0) {
             device.failure(cpu).record(FailureReason.NO_MEMORY, Errno.ENOMEM, sizeBytes, device.coherentMask(), 0, 0);
             return null;
         }
@@ -85,11 +87,11 @@ final class CoherentMapper {
         return new CoherentPages(dmaAddr, sizeBytes, physAddrs);
     }
 
-    private long @Nullable [] allocContiguous(int count) {
+    private long[] allocContiguous(int count) {
         int order = Addresses.order(count * Addresses.PAGE_SIZE);
         long physAddr = allocBlock(order);
         if (physAddr == PageAllocator.NO_PAGE) {
-            return null;
+            return NO_PAGES;
         }
         pages.splitPages(physAddr, order);
         for (long page = count; page < 1L << order; page++) {
@@ -101,7 +103,7 @@ final class CoherentMapper {
     }
 
     /** Largest blocks first, of the domain's page sizes (iommu:DALLOC-3). */
-    private long @Nullable [] allocPages(int count, int attrs) {
+    private long[] allocPages(int count, int attrs) {
         long orders = blockOrders(attrs);
         long[] physAddrs = new long[count];
         int done = 0;
@@ -113,7 +115,7 @@ final class CoherentMapper {
                 orders &= ~(1L << order);
                 if (orders == 0) {
                     freePages(physAddrs, done);
-                    return null;
+                    return NO_PAGES;
                 }
             } else {
                 pages.splitPages(physAddr, order);

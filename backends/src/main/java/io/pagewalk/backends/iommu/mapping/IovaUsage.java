@@ -31,18 +31,19 @@ final class IovaUsage {
     }
 
     void take(int cpu, long sizeBytes) {
-        int at = held(cpu);
-        long now = (long) WORD.getAndAdd(words, at, sizeBytes) + sizeBytes;
-        if (now > (long) WORD.getOpaque(words, at + BOUND)) {
+        long now = add(cpu, sizeBytes);
+        if (now > (long) WORD.getOpaque(words, held(cpu) + BOUND)) {
             addUp();
         }
     }
 
-    /**
-     * Takes bytes off a CPU's share, which may fall below zero when another CPU took them; returns what is left of it.
-     */
-    long give(int cpu, long sizeBytes) {
-        return (long) WORD.getAndAdd(words, held(cpu), -sizeBytes) - sizeBytes;
+    void give(int cpu, long sizeBytes) {
+        add(cpu, -sizeBytes);
+    }
+
+    /** Returns a CPU's share, which may fall below zero when another CPU took what this one gives. */
+    private long add(int cpu, long delta) {
+        return (long) WORD.getAndAdd(words, held(cpu), delta) + delta;
     }
 
     private synchronized void addUp() {
