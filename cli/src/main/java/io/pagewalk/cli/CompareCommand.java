@@ -149,8 +149,9 @@ final class CompareCommand implements Callable<Integer> {
     }
 
     private TraceReader open(ProgressLine progress) throws IOException {
-        TraceReader.Options options =
-                TraceReader.Options.defaults().pedantic(pedantic).listener(bad -> progress.say(bad.message()));
+        TraceReader.Options options = TraceReader.Options.defaults()
+                .pedantic(pedantic)
+                .listener(bad -> progress.say(bad.message() + ": " + bad.text().strip()));
         if (trace == null) {
             return BundledTrace.open();
         }

@@ -124,7 +124,7 @@ class CompareBundledTraceTest {
         List<String> labels = ran.out()
                 .lines()
                 .filter(l -> l.startsWith("  ") && !l.isBlank())
-                .map(l -> l.strip().split("\\s{2,}")[0])
+                .map(l -> l.strip().split("\\s{2,}", 2)[0])
                 .filter(l -> !l.equals("direct"))
                 .distinct()
                 .toList();

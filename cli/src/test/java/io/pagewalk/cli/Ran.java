@@ -22,7 +22,7 @@ record Ran(int status, String out, String err) {
         return out.lines()
                 .filter(l -> l.startsWith("  " + label + "  "))
                 .findFirst()
-                .map(l -> List.of(l.substring(label.length() + 2).strip().split("\\s{2,}")))
+                .map(l -> List.of(l.substring(label.length() + 2).strip().split("\\s{2,}", -1)))
                 .orElseThrow(() -> new AssertionError("no row \"" + label + "\" in\n" + out));
     }
 }

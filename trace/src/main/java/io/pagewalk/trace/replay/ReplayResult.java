@@ -2,13 +2,11 @@ package io.pagewalk.trace.replay;
 
 import io.pagewalk.trace.TraceSummary;
 import io.pagewalk.trace.workload.Anomaly;
-import java.util.Collections;
-import java.util.EnumMap;
 import java.util.List;
 import java.util.Map;
 
 /**
- * What came out of a replay.
+ * What came out of a replay. Its lists and maps are unmodifiable.
  *
  * @param traceName name of the trace
  * @param summary what the reader saw
@@ -54,15 +52,6 @@ public record ReplayResult(
         public String label() {
             return label;
         }
-    }
-
-    /** Copies lists and map, keeping their order. */
-    public ReplayResult {
-        Map<Anomaly, Long> ordered = new EnumMap<>(Anomaly.class);
-        ordered.putAll(anomalies);
-        anomalies = Collections.unmodifiableMap(ordered);
-        devices = List.copyOf(devices);
-        backends = List.copyOf(backends);
     }
 
     /**

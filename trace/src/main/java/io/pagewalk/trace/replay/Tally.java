@@ -14,7 +14,7 @@ import java.util.Map;
  * @param mapsTried calls of map
  * @param mapsDone those that gave an address
  * @param unmaps calls of unmap
- * @param failuresByReason maps that failed, by cause
+ * @param failuresByReason maps that failed, by cause, in the order of {@link FailureReason}
  * @param bytesMapped bytes of all maps that gave an address
  * @param verifiedMaps mappings that ended with every compared byte right
  * @param mismatchedMaps mappings that ended with a wrong byte or a fault while they were live
@@ -59,18 +59,6 @@ public record Tally(
     /** Nothing counted. */
     public static final Tally ZERO =
             new Tally(0, 0, 0, Map.of(), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, Map.of(), 0, 0);
-
-    /** Copies the maps, in the order of the reasons. */
-    public Tally {
-        failuresByReason = ordered(failuresByReason);
-        allocFailuresByReason = ordered(allocFailuresByReason);
-    }
-
-    private static Map<FailureReason, Long> ordered(Map<FailureReason, Long> counts) {
-        Map<FailureReason, Long> copy = new EnumMap<>(FailureReason.class);
-        copy.putAll(counts);
-        return Collections.unmodifiableMap(copy);
-    }
 
     /**
      * Maps that failed.
@@ -129,6 +117,6 @@ public record Tally(
         Map<FailureReason, Long> sum = new EnumMap<>(FailureReason.class);
         sum.putAll(a);
         b.forEach((reason, count) -> sum.merge(reason, count, Long::sum));
-        return sum;
+        return Collections.unmodifiableMap(sum);
     }
 }

@@ -1,6 +1,7 @@
 package io.pagewalk.trace.replay;
 
 import io.pagewalk.dma.FailureReason;
+import java.util.Collections;
 import java.util.EnumMap;
 import java.util.Map;
 
@@ -40,7 +41,7 @@ final class TallyCounter {
                 mapsTried,
                 mapsDone,
                 unmaps,
-                failures,
+                copy(failures),
                 bytesMapped,
                 verifiedMaps,
                 mismatchedMaps,
@@ -55,8 +56,12 @@ final class TallyCounter {
                 allocsTried,
                 allocsDone,
                 frees,
-                allocFailures,
+                copy(allocFailures),
                 allocsMismatched,
                 allocsStillLive);
+    }
+
+    private static Map<FailureReason, Long> copy(Map<FailureReason, Long> counts) {
+        return Collections.unmodifiableMap(new EnumMap<>(counts));
     }
 }
