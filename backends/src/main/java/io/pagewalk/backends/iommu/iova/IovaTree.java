@@ -17,7 +17,7 @@ public final class IovaTree {
      * or more fail at once until a range below 4 GiB is removed (IOVA-9, IOVA-14, IOVA-15).
      */
 
-    /** What {@link #lo} of no range is never: the handle of no range. */
+    /** The handle of no range. */
     public static final int NONE = RangeNodes.NIL;
     /** The handle of the permanent range [2^64-1, 2^64-1]. */
     public static final int ANCHOR = RangeNodes.ANCHOR;
@@ -241,15 +241,6 @@ public final class IovaTree {
      */
     public long dma32Pfn() {
         return dma32Pfn;
-    }
-
-    /**
-     * The lowest pfn ever handed out.
-     *
-     * @return the pfn
-     */
-    public long startPfn() {
-        return startPfn;
     }
 
     /**

@@ -66,9 +66,4 @@ final class DeviceIovas {
                 .log()
                 .message("iommu_dma_alloc_iova", device.name() + ": Using " + bits + "-bit DMA addresses");
     }
-
-    /** Whether 32-bit addresses are still tried first. */
-    boolean triesBelow4Gib() {
-        return triesBelow4Gib;
-    }
 }

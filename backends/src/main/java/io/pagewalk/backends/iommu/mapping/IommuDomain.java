@@ -176,10 +176,6 @@ final class IommuDomain {
         return flushQueue == null ? 0 : flushQueue.flushes();
     }
 
-    @Nullable FlushQueue flushQueue() {
-        return flushQueue;
-    }
-
     /** Flushes the queue and gives cached addresses back to the tree. */
     void quiesce() {
         if (flushQueue != null) {
