@@ -5,7 +5,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.io.PrintStream;
-import java.net.URL;
 import java.net.URLClassLoader;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
@@ -13,8 +12,6 @@ import java.nio.file.Path;
 import java.util.List;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
-import javax.tools.JavaCompiler;
-import javax.tools.ToolProvider;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -33,30 +30,16 @@ class ReadmeTest {
     void theExampleCompilesAndPrintsWhatTheReadmeSays() throws Exception {
         Matcher example = JAVA.matcher(readme());
         assertThat(example.find()).isTrue();
-        Path source = Files.writeString(folder.resolve("Example.java"), example.group(1));
-        JavaCompiler compiler = ToolProvider.getSystemJavaCompiler();
-        int failed = compiler.run(
-                null,
-                null,
-                null,
-                "-proc:none",
-                "-cp",
-                System.getProperty("java.class.path"),
-                "-d",
-                folder.toString(),
-                source.toString());
-        assertThat(failed).isZero();
-        List<String> printed = run().lines().toList();
+        List<String> printed = run(example.group(1)).lines().toList();
         assertThat(printed).hasSize(2);
         assertThat(printed.get(0)).isEqualTo("hello");
         assertThat(printed.get(1)).contains("nic0", "blocked");
     }
 
-    private String run() throws Exception {
+    private String run(String source) throws Exception {
         ByteArrayOutputStream bytes = new ByteArrayOutputStream();
         PrintStream before = System.out;
-        try (URLClassLoader loader =
-                        new URLClassLoader(new URL[] {folder.toUri().toURL()}, ReadmeTest.class.getClassLoader());
+        try (URLClassLoader loader = Compiled.load(folder, "Example", source);
                 PrintStream captured = new PrintStream(bytes, true, StandardCharsets.UTF_8)) {
             System.setOut(captured);
             loader.loadClass("Example").getMethod("main", String[].class).invoke(null, (Object) new String[0]);
