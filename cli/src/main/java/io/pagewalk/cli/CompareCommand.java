@@ -12,6 +12,7 @@ import io.pagewalk.trace.replay.ReplayResult;
 import io.pagewalk.trace.replay.Touch;
 import java.io.IOException;
 import java.io.PrintWriter;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.concurrent.Callable;
@@ -44,7 +45,8 @@ import picocli.CommandLine.Spec;
             " 0:no mismatch on any backend",
             " 1:data did not match, or an invariant broke",
             " 2:wrong usage",
-            "66:the trace or the machine file cannot be read"
+            "66:the trace or the machine file cannot be read, or the JSON file not be written",
+            "70:a fault of ours; --debug shows where"
         })
 final class CompareCommand implements Callable<Integer> {
     /** Events of a quick look. */
@@ -102,13 +104,14 @@ final class CompareCommand implements Callable<Integer> {
     @Override
     public Integer call() throws IOException, UnusableInputException {
         requireKnownBackends();
+        requireWritableJson();
         ReplayOptions options =
                 ReplayOptions.DEFAULT.withBackends(backends).withTouch(touch).withMachine(machineSpec());
         ReplayResult result = replay(quick ? options.withMaxEvents(QUICK_EVENTS) : options);
         PrintWriter out = spec.commandLine().getOut();
         new CompareReport(result).print(out, perDevice);
         if (json != null) {
-            CompareJson.write(result, json);
+            writeJson(result, json);
         }
         return result.ok() ? ExitStatus.OK : ExitStatus.MISMATCH;
     }
@@ -120,6 +123,34 @@ final class CompareCommand implements Callable<Integer> {
             } catch (IllegalArgumentException unknown) {
                 throw new ParameterException(spec.commandLine(), "--backends: " + unknown.getMessage(), unknown);
             }
+        }
+    }
+
+    /** Said before the replay, not after it; and never at the cost of the input. */
+    private void requireWritableJson() throws IOException {
+        if (json == null) {
+            return;
+        }
+        Path folder = json.toAbsolutePath().getParent();
+        if (json.toString().isEmpty() || Files.isDirectory(json) || folder == null || !Files.isDirectory(folder)) {
+            throw new ParameterException(
+                    spec.commandLine(), "--json: \"" + json + "\" is not a file in a folder that exists");
+        }
+        if (isSameFile(json, machine) || (trace != null && isSameFile(json, Path.of(trace)))) {
+            throw new ParameterException(
+                    spec.commandLine(), "--json: " + json + " is the input and would be overwritten");
+        }
+    }
+
+    private static boolean isSameFile(Path output, @Nullable Path input) throws IOException {
+        return input != null && Files.exists(output) && Files.exists(input) && Files.isSameFile(output, input);
+    }
+
+    private static void writeJson(ReplayResult result, Path file) throws UnusableInputException {
+        try {
+            CompareJson.write(result, file);
+        } catch (IOException failed) {
+            throw new UnusableInputException("--json: " + file + " cannot be written: " + failed.getMessage(), failed);
         }
     }
 

@@ -100,6 +100,11 @@ final class CompareReport {
         }
     }
 
+    /** A trace's text must not steer the terminal. */
+    private static String printable(String name) {
+        return name.replaceAll("\\p{Cntrl}", "?");
+    }
+
     private TextTable total() {
         TextTable table = table(BackendResult::total);
         table.heading("What the backend counted");
@@ -131,7 +136,7 @@ final class CompareReport {
 
     private void printDevice(PrintWriter out, DeviceInfo device) {
         out.println();
-        out.println("== " + device.name());
+        out.println("== " + printable(device.name()));
         table(b -> b.byDevice().getOrDefault(device.name(), Tally.ZERO)).print(out);
     }
 

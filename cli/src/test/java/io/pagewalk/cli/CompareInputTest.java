@@ -121,15 +121,56 @@ class CompareInputTest {
     }
 
     @Test
-    void aJsonFileThatCannotBeWrittenIsOneLine() {
-        Ran ran = Ran.pagewalk(
-                "compare",
-                "--quick",
-                "--backends=virt",
-                "--json",
-                folder.resolve("no/such/folder.json").toString());
-        assertThat(ran.status()).isNotZero();
-        assertThat(ran.errLines()).hasSize(1);
+    void aJsonFileThatCannotBeWrittenIsSaidBeforeTheReplay() {
+        String file = folder.resolve("no/such/folder.json").toString();
+        for (String wrong : new String[] {file, folder.toString(), ""}) {
+            Ran ran = Ran.pagewalk("compare", "--quick", "--backends=virt", "--json=" + wrong);
+            assertThat(ran.status()).isEqualTo(2);
+            assertThat(ran.err()).startsWith("pagewalk: --json: ");
+            assertThat(ran.out()).isEmpty();
+        }
+    }
+
+    @Test
+    void theInputIsNeverOverwritten() throws IOException {
+        Path trace = text("same.txt", String.format(MAP, "10d3de000"));
+        Path machine = text("same.json", "{}");
+        assertThat(Ran.pagewalk("compare", "--json", trace.toString(), trace.toString())
+                        .status())
+                .isEqualTo(2);
+        assertThat(Ran.pagewalk("compare", "--json", machine.toString(), "--machine", machine.toString())
+                        .status())
+                .isEqualTo(2);
+        assertThat(Files.readString(machine)).isEqualTo("{}");
+        assertThat(Files.readString(trace)).contains("dma_map_page");
+    }
+
+    @Test
+    void callsAtWhichAKernelStopsAreNamedAndLeftOut() throws IOException {
+        String list =
+                "  kworker/u8:2-32      [001] .....     4.456129: dma_map_sg: 0000:00:04.0 dir=TO_DEVICE nents=2/2 ents=2/2"
+                        + " dma_addrs={0x10000000,0x10002000} sizes={0x1000,0x0} phys_addrs={0x10000000,0x10002000} attrs=\n";
+        String page = String.format(MAP, "10d3de000");
+        Path trace =
+                text("bugs.txt", page.replace("size=4096", "size=0") + page.replace("TO_DEVICE", "NONE") + list + page);
+        Ran ran = Ran.pagewalk("compare", trace.toString());
+        assertThat(ran.status()).isZero();
+        assertThat(ran.out()).contains("3 calls that are bugs");
+        assertThat(ran.row("maps tried")).containsOnly("1");
+    }
+
+    @Test
+    void aDeviceNameCannotSteerTheTerminal() throws IOException {
+        Path trace = text("escape.txt", String.format(MAP, "10d3de000").replace("0000:00:04.0", "a\u001b[31mb"));
+        Ran ran = Ran.pagewalk("compare", "--backends=virt", "--per-device", trace.toString());
+        assertThat(ran.status()).isZero();
+        assertThat(ran.out()).contains("a?[31mb").doesNotContain("\u001b");
+    }
+
+    @Test
+    void aMachineFileThatGoesOnAfterItsEndIsRefused() throws IOException {
+        Path machine = text("junk.json", "{} xx");
+        assertOneLine(Ran.pagewalk("compare", "--machine", machine.toString()), 66, "junk.json");
     }
 
     @Test

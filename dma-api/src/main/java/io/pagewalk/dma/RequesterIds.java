@@ -13,7 +13,7 @@ final class RequesterIds {
 
     private final BitSet taken = new BitSet();
 
-    /** The id that a device asks for, or the first free one of function 0. */
+    /** The id that a device asks for, or the first free one: of function 0 while there are any. */
     int free(DeviceConfig config) {
         int wanted = config.requesterId();
         if (wanted == DeviceConfig.ANY_REQUESTER_ID) {
@@ -31,6 +31,10 @@ final class RequesterIds {
             if (!taken.get(id)) {
                 return id;
             }
+        }
+        int otherFunction = taken.nextClearBit(FIRST);
+        if (otherFunction <= LAST) {
+            return otherFunction;
         }
         throw new IllegalArgumentException("no requester id is left for " + config.name() + " below 0x10000");
     }

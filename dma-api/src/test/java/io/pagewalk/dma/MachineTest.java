@@ -64,17 +64,21 @@ class MachineTest {
     }
 
     @Test
-    void whenNoIdIsLeftToChooseADeviceIsRefused() {
+    void otherFunctionsAreChosenWhenFunctionZeroIsGoneAndTheNextDeviceAfterAllIsRefused() {
+        RequesterIds ids = new RequesterIds();
+        DeviceConfig any = DeviceConfig.named("last");
         for (int id = 8; id <= 0xffff; id += 8) {
-            machine.addDevice(DeviceConfig.named("d" + id).withRequesterId(id));
+            ids.take(id);
         }
-
-        assertThatThrownBy(() -> machine.addDevice(DeviceConfig.named("last")))
+        assertThat(ids.free(any)).isEqualTo(9);
+        for (int id = 9; id < 0xffff; id++) {
+            ids.take(id);
+        }
+        assertThat(ids.free(any)).isEqualTo(0xffff);
+        ids.take(0xffff);
+        assertThatThrownBy(() -> ids.free(any))
                 .isInstanceOf(IllegalArgumentException.class)
                 .hasMessage("no requester id is left for last below 0x10000");
-        assertThat(machine.addDevice(DeviceConfig.named("odd").withRequesterId(9))
-                        .requesterId())
-                .isEqualTo(9);
     }
 
     @Test

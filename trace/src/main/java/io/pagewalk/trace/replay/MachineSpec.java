@@ -3,7 +3,9 @@ package io.pagewalk.trace.replay;
 import io.pagewalk.dma.memory.PhysRange;
 import io.pagewalk.dma.memory.RamMap;
 import java.io.IOException;
+import java.nio.charset.CharacterCodingException;
 import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -113,7 +115,13 @@ public record MachineSpec(
     }
 
     private static String cause(IOException failed) {
-        return failed.getClass().getSimpleName() + (failed.getMessage() == null ? "" : " " + failed.getMessage());
+        if (failed instanceof NoSuchFileException) {
+            return "no such file";
+        }
+        if (failed instanceof CharacterCodingException) {
+            return "it is not UTF-8 text";
+        }
+        return failed.getMessage() == null ? failed.getClass().getSimpleName() : failed.getMessage();
     }
 
     /**

@@ -2,6 +2,7 @@ package io.pagewalk.trace.replay;
 
 import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.core.StreamReadFeature;
+import com.fasterxml.jackson.databind.DeserializationFeature;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.json.JsonMapper;
 import io.pagewalk.dma.memory.Addresses;
@@ -56,6 +57,7 @@ final class MachineSpecParser {
         try {
             return JsonMapper.builder()
                     .enable(StreamReadFeature.STRICT_DUPLICATE_DETECTION)
+                    .enable(DeserializationFeature.FAIL_ON_TRAILING_TOKENS)
                     .build()
                     .readTree(json);
         } catch (JsonProcessingException wrong) {

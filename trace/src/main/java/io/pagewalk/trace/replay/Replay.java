@@ -1,6 +1,7 @@
 package io.pagewalk.trace.replay;
 
 import io.pagewalk.dma.CoherentBuffer;
+import io.pagewalk.dma.DmaDirection;
 import io.pagewalk.dma.memory.Addresses;
 import io.pagewalk.trace.workload.Anomaly;
 import io.pagewalk.trace.workload.AnomalyCounts;
@@ -70,6 +71,10 @@ final class Replay {
     // ---- mappings
 
     private void map(Operation.Map map) {
+        if (isBug(map)) {
+            anomalies.add(Anomaly.CALL_IS_A_BUG);
+            return;
+        }
         requireRam(map);
         int cpu = cpuOf(map.origin());
         LiveMapping live = new LiveMapping(map, devices.indexOf(map.device()), runs.size());
@@ -82,6 +87,15 @@ final class Replay {
         } else {
             mappings.put(map.id(), live);
         }
+    }
+
+    /** A kernel stops at such a call, so no kernel recorded it: the line is damaged or made up. */
+    private static boolean isBug(Operation.Map map) {
+        boolean bug = map.direction() == DmaDirection.NONE;
+        for (long lengthBytes : map.lengthsBytes()) {
+            bug |= lengthBytes == 0;
+        }
+        return bug;
     }
 
     private void requireRam(Operation.Map map) {

@@ -26,6 +26,9 @@ public enum Anomaly {
     /** An event of the DMA API that has no counterpart in a replay. */
     NOT_REPLAYED_CALL(
             "calls not replayed", "calls of kinds that are not replayed: resources, page and list allocations"),
+    /** A map that no kernel survives: without a direction, or of no bytes (dma-core:TYP-6, SWM-12). */
+    CALL_IS_A_BUG(
+            "calls that are bugs", "maps of direction NONE or of a length of 0, at which a kernel may stop, left out"),
     /** An event on a CPU that the replaying machine lacks. */
     CPU_BEYOND_MACHINE("events on other CPUs", "events of a CPU that the machine lacks, replayed on CPU modulo CPUs");
 
