@@ -96,7 +96,7 @@ final class CompareReport {
         for (DeviceInfo device : result.devices()) {
             out.printf(
                     "device   %s, DMA mask 0x%x (%s)%n",
-                    device.name(), device.mask(), device.maskSource().label());
+                    printable(device.name()), device.mask(), device.maskSource().label());
         }
     }
 
