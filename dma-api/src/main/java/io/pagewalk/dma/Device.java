@@ -13,6 +13,7 @@ import io.pagewalk.dma.spi.DmaOps;
 public final class Device {
     private static final long DEFAULT_MASK = 0xffff_ffffL;
     private static final int DEFAULT_MAX_SEGMENT = 0x10000;
+    private static final long U32 = 0xffff_ffffL;
 
     private final Machine machine;
     private final DeviceConfig config;
@@ -26,6 +27,10 @@ public final class Device {
     private volatile long streamingMask;
     private volatile long coherentMask;
     private volatile boolean skipSync;
+    private volatile long busLimit;
+    private volatile int maxSegmentBytes;
+    private volatile long segmentBoundaryMask;
+    private volatile int minAlignMask;
 
     Device(Machine machine, DeviceConfig config, int requesterId, DmaBackend backend) {
         this.machine = machine;
@@ -36,6 +41,10 @@ public final class Device {
         this.hasStreamingMask = mask != null;
         this.streamingMask = mask == null ? 0 : mask;
         this.coherentMask = config.coherentMask();
+        this.busLimit = config.busLimit();
+        this.maxSegmentBytes = config.maxSegmentBytes();
+        this.segmentBoundaryMask = config.segmentBoundaryMask();
+        this.minAlignMask = config.minAlignMask();
         this.ops = backend.attach(this);
         this.bus = new DeviceBus(this, backend.port(this), machine.memory(), machine.faults());
         this.handles = new Dma[machine.cpus()];
@@ -163,7 +172,7 @@ public final class Device {
      * @return the limit, 0 for none
      */
     public long busLimit() {
-        return config.busLimit();
+        return busLimit;
     }
 
     /**
@@ -172,7 +181,7 @@ public final class Device {
      * @return the highest address that mappings may reach
      */
     public long streamingLimit() {
-        return Addresses.minNotZero(streamingMask, config.busLimit());
+        return Addresses.minNotZero(streamingMask, busLimit);
     }
 
     /**
@@ -181,7 +190,7 @@ public final class Device {
      * @return the highest address that coherent memory may have
      */
     public long coherentLimit() {
-        return Addresses.minNotZero(coherentMask, config.busLimit());
+        return Addresses.minNotZero(coherentMask, busLimit);
     }
 
     /**
@@ -248,6 +257,16 @@ public final class Device {
     }
 
     /**
+     * {@code dma_addressing_limited}: whether some memory is out of reach (dma-core:MSK-9).
+     *
+     * @return true when mask and bus limit do not cover what is required, or dma-ranges leave RAM out
+     */
+    public boolean isAddressingLimited() {
+        return Addresses.lessThan(Addresses.minNotZero(mask(), busLimit), ops.requiredMask(this))
+                || !ops.isAllRamMapped(this);
+    }
+
+    /**
      * Whether sync calls are skipped (dma-core:DEV-8).
      *
      * @return true from a set_mask that allows it until the first bounce
@@ -264,12 +283,84 @@ public final class Device {
     }
 
     /**
+     * Stores a streaming mask as bus code does, without asking whether it can be served and without touching
+     * {@link #skipsSync()}; a driver calls {@link #setMask}.
+     *
+     * @param mask any value, also 0 (dma-core:DIR-8)
+     */
+    public void storeStreamingMask(long mask) {
+        hasStreamingMask = true;
+        streamingMask = mask;
+        if (masksAreOne) {
+            coherentMask = mask;
+        }
+    }
+
+    /**
+     * Stores a coherent mask as bus code does, without asking; a driver calls {@link #setCoherentMask}.
+     *
+     * @param mask any value, also 0
+     */
+    public void storeCoherentMask(long mask) {
+        coherentMask = mask;
+        if (masksAreOne) {
+            streamingMask = mask;
+        }
+    }
+
+    /**
+     * Changes what is known of the bus in between (dma-core:DEV-2). The wires themselves stay what
+     * {@link DeviceConfig#busLimit()} says.
+     *
+     * @param limit highest address it passes, 0 for none
+     */
+    public void setBusLimit(long limit) {
+        busLimit = limit;
+    }
+
+    /**
+     * {@code dma_set_max_seg_size} (dma-core:DEV-5).
+     *
+     * @param bytes largest segment, 0 to 2^32 - 1; 0 means 64 KiB
+     * @throws IllegalArgumentException when it needs more than 32 bits
+     */
+    public void setMaxSegmentBytes(long bytes) {
+        maxSegmentBytes = unsignedInt(bytes, "a segment size");
+    }
+
+    /**
+     * {@code dma_set_seg_boundary} (dma-core:DEV-5).
+     *
+     * @param mask the boundary minus one, 0 for none
+     */
+    public void setSegmentBoundaryMask(long mask) {
+        segmentBoundaryMask = mask;
+    }
+
+    /**
+     * {@code dma_set_min_align_mask} (dma-core:DEV-5).
+     *
+     * @param mask bits of an address that a bounce must keep, at most 32
+     * @throws IllegalArgumentException when it needs more than 32 bits
+     */
+    public void setMinAlignMask(long mask) {
+        minAlignMask = unsignedInt(mask, "a minimum alignment");
+    }
+
+    private static int unsignedInt(long value, String what) {
+        if ((value & ~U32) != 0) {
+            throw new IllegalArgumentException(what + " is 32-bit, not " + Addresses.hex(value) + " (dma-core:DEV-5)");
+        }
+        return (int) value;
+    }
+
+    /**
      * Largest segment of a list (dma-core:DEV-5).
      *
      * @return bytes, unsigned 32-bit
      */
     public long maxSegmentBytes() {
-        return config.maxSegmentBytes() == 0 ? DEFAULT_MAX_SEGMENT : config.maxSegmentBytes() & 0xffff_ffffL;
+        return maxSegmentBytes == 0 ? DEFAULT_MAX_SEGMENT : maxSegmentBytes & U32;
     }
 
     /**
@@ -278,7 +369,7 @@ public final class Device {
      * @return the boundary minus one, all ones for none
      */
     public long segmentBoundaryMask() {
-        return config.segmentBoundaryMask() == 0 ? -1L : config.segmentBoundaryMask();
+        return segmentBoundaryMask == 0 ? -1L : segmentBoundaryMask;
     }
 
     /**
@@ -287,7 +378,7 @@ public final class Device {
      * @return the mask, unsigned 32-bit
      */
     public long minAlignMask() {
-        return config.minAlignMask() & 0xffff_ffffL;
+        return minAlignMask & U32;
     }
 
     /**

@@ -376,6 +376,15 @@ public final class Dma {
     }
 
     /**
+     * {@code dma_opt_mapping_size} (dma-core:MSK-12).
+     *
+     * @return bytes, at most {@link #maxMappingSize()}; all ones when nothing is better than anything else
+     */
+    public long optMappingSize() {
+        return Addresses.min(ops.maxMappingSize(device), ops.optMappingSize(device));
+    }
+
+    /**
      * {@code dma_get_required_mask}.
      *
      * @return the mask that reaches all memory (dma-core:MSK-2)
@@ -422,7 +431,7 @@ public final class Dma {
         if (device.coherentMask() == 0) {
             log.warn("dma_alloc_coherent", device.name() + " has a coherent mask of 0 (dma-core:FE-50)");
         }
-        CoherentPages pages = ops.allocCoherent(device, cpu, sizeBytes, attrs);
+        CoherentPages pages = ops.allocCoherent(device, cpu, sizeBytes, Gfp.KERNEL, attrs);
         if (pages == null) {
             return null;
         }

@@ -36,6 +36,7 @@ public final class Machine implements AutoCloseable {
     private final int cpus;
     private final String commandLine;
     private final KernelModel kernelModel;
+    private final KernelConfig kernelConfig;
     private final List<PhysRange> hostBridgeWindows;
     private final VirtualClock clock = new VirtualClock();
     private final KernelLog log = new KernelLog(clock);
@@ -58,6 +59,7 @@ public final class Machine implements AutoCloseable {
         cpus = builder.cpus;
         commandLine = builder.commandLine;
         kernelModel = builder.kernelModel;
+        kernelConfig = builder.kernelConfig;
         hostBridgeWindows = builder.hostBridgeWindows;
         listener = builder.listener == null ? null : builder.listener.listenTo(clock);
         backendName = builder.backendName;
@@ -203,6 +205,15 @@ public final class Machine implements AutoCloseable {
     }
 
     /**
+     * How the kernel was built.
+     *
+     * @return the configuration
+     */
+    public KernelConfig kernelConfig() {
+        return kernelConfig;
+    }
+
+    /**
      * Memory windows of the PCI host bridge, which an IOMMU keeps free of device addresses (iommu:DINIT-7).
      *
      * @return the windows
@@ -342,6 +353,7 @@ public final class Machine implements AutoCloseable {
         private int cpus = 2;
         private String commandLine = "";
         private KernelModel kernelModel = KernelModel.LINUX_6_12;
+        private KernelConfig kernelConfig = KernelConfig.distribution();
         private List<PhysRange> hostBridgeWindows = List.of();
         private @Nullable ListenerFactory listener;
         private String backendName = "direct";
@@ -436,6 +448,17 @@ public final class Machine implements AutoCloseable {
          */
         public Builder kernelModel(KernelModel model) {
             kernelModel = model;
+            return this;
+        }
+
+        /**
+         * Sets how the kernel was built.
+         *
+         * @param config the configuration
+         * @return this
+         */
+        public Builder kernelConfig(KernelConfig config) {
+            kernelConfig = config;
             return this;
         }
 

@@ -239,7 +239,7 @@ public final class DirectOps implements DmaOps {
     }
 
     @Override
-    public @Nullable CoherentPages allocCoherent(Device device, int cpu, long sizeBytes, int attrs) {
+    public @Nullable CoherentPages allocCoherent(Device device, int cpu, long sizeBytes, int gfp, int attrs) {
         return coherent.alloc(device, cpu, sizeBytes, attrs);
     }
 
@@ -266,7 +266,7 @@ public final class DirectOps implements DmaOps {
 
     @Override
     public long maxMappingSize(Device device) {
-        boolean mayBounce = pool.isActive() && (pool.isForced() || isAddressingLimited(device));
+        boolean mayBounce = pool.isActive() && (pool.isForced() || device.isAddressingLimited());
         return mayBounce ? pool.maxMappingBytes(device) : UNLIMITED;
     }
 
@@ -275,14 +275,9 @@ public final class DirectOps implements DmaOps {
         return reach.requiredMask(device);
     }
 
-    /**
-     * {@code dma_addressing_limited} (dma-core:MSK-9).
-     *
-     * @param device the device
-     * @return whether some memory is out of its reach
-     */
-    public boolean isAddressingLimited(Device device) {
-        return reach.isAddressingLimited(device);
+    @Override
+    public boolean isAllRamMapped(Device device) {
+        return reach.isAllRamMapped(device);
     }
 
     @Override

@@ -11,7 +11,7 @@ import java.util.List;
 /**
  * What a device's masks reach without an IOMMU.
  *
- * <p>Implements dma-core:DIR-7 to DIR-9, MSK-1, MSK-4, MSK-9, MSK-10. Stateless but for the machine's RAM; thread-safe.
+ * <p>Implements dma-core:DIR-7 to DIR-9, MSK-1, MSK-4, MSK-10. Stateless but for the machine's RAM; thread-safe.
  */
 final class DirectReach {
     private static final long MASK_32_BITS = 0xffff_ffffL;
@@ -50,13 +50,8 @@ final class DirectReach {
         return Addresses.lessOrEqual(needed, mask);
     }
 
-    /** {@code dma_addressing_limited}: the mask is too small, or dma-ranges leave RAM out (MSK-9). */
-    boolean isAddressingLimited(Device device) {
-        long limit = Addresses.minNotZero(device.mask(), device.busLimit());
-        return Addresses.lessThan(limit, requiredMask(device)) || !isAllRamMapped(device);
-    }
-
-    private boolean isAllRamMapped(Device device) {
+    /** Whether dma-ranges cover all RAM (MSK-10). */
+    boolean isAllRamMapped(Device device) {
         if (!device.hasRanges()) {
             return true;
         }

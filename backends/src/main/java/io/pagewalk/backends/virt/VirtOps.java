@@ -95,7 +95,7 @@ final class VirtOps implements DmaOps {
 
     /** Plain pages; the handle is the virtual address (DMA-18). */
     @Override
-    public @Nullable CoherentPages allocCoherent(Device device, int cpu, long sizeBytes, int attrs) {
+    public @Nullable CoherentPages allocCoherent(Device device, int cpu, long sizeBytes, int gfp, int attrs) {
         long roundedBytes = Addresses.alignUp(sizeBytes, Addresses.PAGE_SIZE);
         long physAddr =
                 point.fails() ? PageAllocator.NO_PAGE : pages.allocPages(Zone.NORMAL, Addresses.order(roundedBytes));

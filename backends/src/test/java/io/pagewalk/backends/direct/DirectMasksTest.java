@@ -2,7 +2,6 @@ package io.pagewalk.backends.direct;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.pagewalk.backends.swiotlb.SwiotlbBoot;
 import io.pagewalk.dma.Device;
 import io.pagewalk.dma.DeviceConfig;
 import io.pagewalk.dma.DmaRange;
@@ -10,7 +9,6 @@ import io.pagewalk.dma.Errno;
 import io.pagewalk.dma.Machine;
 import io.pagewalk.dma.memory.PhysRange;
 import io.pagewalk.dma.memory.RamMap;
-import io.pagewalk.dma.spi.BackendOptions;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -96,26 +94,25 @@ class DirectMasksTest {
     @DisplayName("MSK-9, MSK-10: ranges that leave memory out limit addressing whatever the mask")
     void rangesMustCoverAllMemory() {
         Machine machine = machine(RamMap.of(PhysRange.ofSize(0x800, 0x10_0000), PhysRange.ofSize(GIB, 0x10_0000)), "");
-        DirectOps ops = new DirectOps(machine, SwiotlbBoot.boot(machine, BackendOptions.NONE, false));
         DmaRange low = new DmaRange(0x1000, 0x1000, 0xf_f000);
         DmaRange high = new DmaRange(GIB, GIB, 0x8_0000);
         DmaRange rest = new DmaRange(GIB + 0x8_0000, GIB + 0x8_0000, 0x8_0000);
         DeviceConfig config = DeviceConfig.named("all").withRanges(rest, low, high);
-        assertThat(ops.isAddressingLimited(device(machine, config))).isFalse();
+        assertThat(device(machine, config).isAddressingLimited()).isFalse();
         DeviceConfig gap = DeviceConfig.named("gap").withRanges(rest, high);
-        assertThat(ops.isAddressingLimited(device(machine, gap))).isTrue();
+        assertThat(device(machine, gap).isAddressingLimited()).isTrue();
         DeviceConfig tiny = DeviceConfig.named("tiny").withRanges(new DmaRange(0, 0, 0x800), rest, low, high);
-        assertThat(ops.isAddressingLimited(device(machine, tiny)))
+        assertThat(device(machine, tiny).isAddressingLimited())
                 .as("an entry below a page ends the scan")
                 .isTrue();
-        assertThat(ops.isAddressingLimited(device(machine, DeviceConfig.named("plain"))))
+        assertThat(device(machine, DeviceConfig.named("plain")).isAddressingLimited())
                 .isFalse();
-        assertThat(ops.isAddressingLimited(
-                        device(machine, DeviceConfig.named("narrow").withStreamingMask(0L))))
+        assertThat(device(machine, DeviceConfig.named("narrow").withStreamingMask(0L))
+                        .isAddressingLimited())
                 .as("a mask of 0 counts as 32 bits (DEV-3)")
                 .isFalse();
-        assertThat(ops.isAddressingLimited(
-                        device(machine, DeviceConfig.named("bus").withBusLimit(0x1fff_ffff))))
+        assertThat(device(machine, DeviceConfig.named("bus").withBusLimit(0x1fff_ffff))
+                        .isAddressingLimited())
                 .isTrue();
     }
 }

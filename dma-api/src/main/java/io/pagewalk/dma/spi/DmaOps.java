@@ -138,10 +138,11 @@ public interface DmaOps {
      * @param device the device; its coherent mask holds
      * @param cpu the CPU that allocates
      * @param sizeBytes length
+     * @param gfp bits of {@code Gfp}, zones stripped by the front end (dma-core:FE-52)
      * @param attrs bits of {@code DmaAttrs}
      * @return the pages, or null with the cause noted
      */
-    @Nullable CoherentPages allocCoherent(Device device, int cpu, long sizeBytes, int attrs);
+    @Nullable CoherentPages allocCoherent(Device device, int cpu, long sizeBytes, int gfp, int attrs);
 
     /**
      * Frees coherent memory.
@@ -189,6 +190,26 @@ public interface DmaOps {
      * @return bytes, all ones when unlimited
      */
     long maxMappingSize(Device device);
+
+    /**
+     * The mapping size up to which mapping is cheapest (dma-core:MSK-12).
+     *
+     * @param device the device
+     * @return bytes, all ones for no hint
+     */
+    default long optMappingSize(Device device) {
+        return -1L;
+    }
+
+    /**
+     * Whether every page of RAM has a DMA address, whatever the mask (dma-core:MSK-9, MSK-10).
+     *
+     * @param device the device
+     * @return false when dma-ranges leave RAM out
+     */
+    default boolean isAllRamMapped(Device device) {
+        return true;
+    }
 
     /**
      * The mask that reaches all memory (dma-core:MSK-2).

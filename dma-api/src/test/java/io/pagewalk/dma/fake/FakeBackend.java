@@ -146,7 +146,7 @@ public final class FakeBackend implements DmaBackend, DmaOps {
     }
 
     @Override
-    public @Nullable CoherentPages allocCoherent(Device device, int cpu, long sizeBytes, int attrs) {
+    public @Nullable CoherentPages allocCoherent(Device device, int cpu, long sizeBytes, int gfp, int attrs) {
         calls.add("alloc cpu " + cpu + " " + hex(sizeBytes) + " attrs " + hex(attrs));
         CoherentPages pages = onAlloc.apply(sizeBytes);
         if (pages == null) {

@@ -148,8 +148,8 @@ final class FaultyOps {
         }
 
         @Override
-        public @Nullable CoherentPages allocCoherent(Device device, int cpu, long sizeBytes, int attrs) {
-            CoherentPages pages = super.allocCoherent(device, cpu, sizeBytes, attrs);
+        public @Nullable CoherentPages allocCoherent(Device device, int cpu, long sizeBytes, int gfp, int attrs) {
+            CoherentPages pages = super.allocCoherent(device, cpu, sizeBytes, gfp, attrs);
             if (pages != null) {
                 machine.cpuMemory().fill(pages.pagePhysAddr(0), Addresses.PAGE_SIZE, (byte) 0x5a);
             }

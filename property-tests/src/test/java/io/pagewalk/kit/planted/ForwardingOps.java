@@ -66,8 +66,8 @@ abstract class ForwardingOps implements DmaOps {
     }
 
     @Override
-    public @Nullable CoherentPages allocCoherent(Device device, int cpu, long sizeBytes, int attrs) {
-        return healthy.allocCoherent(device, cpu, sizeBytes, attrs);
+    public @Nullable CoherentPages allocCoherent(Device device, int cpu, long sizeBytes, int gfp, int attrs) {
+        return healthy.allocCoherent(device, cpu, sizeBytes, gfp, attrs);
     }
 
     @Override

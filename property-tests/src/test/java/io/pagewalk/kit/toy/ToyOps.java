@@ -111,7 +111,7 @@ final class ToyOps implements DmaOps {
     public void syncSgForDevice(Device device, int cpu, SgTable sg, int nents, DmaDirection direction) {}
 
     @Override
-    public @Nullable CoherentPages allocCoherent(Device device, int cpu, long sizeBytes, int attrs) {
+    public @Nullable CoherentPages allocCoherent(Device device, int cpu, long sizeBytes, int gfp, int attrs) {
         int order = Addresses.order(sizeBytes);
         long physAddr = pages.fails() ? PageAllocator.NO_PAGE : machine.pages().allocPages(Zone.NORMAL, order);
         if (physAddr == PageAllocator.NO_PAGE) {

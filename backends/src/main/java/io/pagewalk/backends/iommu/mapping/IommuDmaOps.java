@@ -21,6 +21,7 @@ import org.jspecify.annotations.Nullable;
  * Thread-safe. Mapping, unmapping and sync allocate nothing.
  */
 final class IommuDmaOps implements DmaOps {
+    private static final long OPT_MAPPING_BYTES = 128 << 10;
     private static final long REQUIRED_MASK = 0xffff_ffffL;
 
     private final Device device;
@@ -182,7 +183,7 @@ final class IommuDmaOps implements DmaOps {
     }
 
     @Override
-    public @Nullable CoherentPages allocCoherent(Device dev, int cpu, long sizeBytes, int attrs) {
+    public @Nullable CoherentPages allocCoherent(Device dev, int cpu, long sizeBytes, int gfp, int attrs) {
         return coherent.alloc(cpu, sizeBytes, prot(DmaDirection.BIDIRECTIONAL, device.isCoherent(), attrs), attrs);
     }
 
@@ -204,6 +205,12 @@ final class IommuDmaOps implements DmaOps {
     @Override
     public long maxMappingSize(Device dev) {
         return bounce.maxMappingBytes();
+    }
+
+    /** DALLOC-5. */
+    @Override
+    public long optMappingSize(Device dev) {
+        return OPT_MAPPING_BYTES;
     }
 
     @Override

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.pagewalk.dma.DmaAttrs;
 import io.pagewalk.dma.Errno;
 import io.pagewalk.dma.FailureReason;
+import io.pagewalk.dma.Gfp;
 import io.pagewalk.dma.memory.Addresses;
 import io.pagewalk.dma.spi.CoherentPages;
 import java.util.Objects;
@@ -16,7 +17,7 @@ class CoherentMapperTest {
     private static final long PAGE = Addresses.PAGE_SIZE;
 
     private static CoherentPages alloc(World world, long sizeBytes, int attrs) {
-        return Objects.requireNonNull(world.ops.allocCoherent(world.device, 0, sizeBytes, attrs));
+        return Objects.requireNonNull(world.ops.allocCoherent(world.device, 0, sizeBytes, Gfp.KERNEL, attrs));
     }
 
     private static void assertMapped(World world, CoherentPages coherent) {
@@ -65,7 +66,7 @@ class CoherentMapperTest {
     void singlePagesAreTakenOneByOne() {
         try (World world = World.strict()) {
             world.machine.failures().failNth("iommu.pages", 512);
-            assertThat(world.ops.allocCoherent(world.device, 0, 2 << 20, DmaAttrs.ALLOC_SINGLE_PAGES))
+            assertThat(world.ops.allocCoherent(world.device, 0, 2 << 20, Gfp.KERNEL, DmaAttrs.ALLOC_SINGLE_PAGES))
                     .isNull();
             assertThat(world.failure().reason()).isEqualTo(FailureReason.NO_MEMORY);
             world.assertNothingIsHeld();
@@ -115,12 +116,12 @@ class CoherentMapperTest {
             try (World world = World.strict()) {
                 long before = world.machine.pages().freeBytes();
                 world.machine.failures().failNth("iommu.iova", 1);
-                assertThat(world.ops.allocCoherent(world.device, 0, 3 * PAGE, attrs))
+                assertThat(world.ops.allocCoherent(world.device, 0, 3 * PAGE, Gfp.KERNEL, attrs))
                         .isNull();
                 assertThat(world.failure().reason()).isEqualTo(FailureReason.NO_IOVA);
                 world.machine.failures().disarm();
                 world.table.failAfter(0);
-                assertThat(world.ops.allocCoherent(world.device, 0, 3 * PAGE, attrs))
+                assertThat(world.ops.allocCoherent(world.device, 0, 3 * PAGE, Gfp.KERNEL, attrs))
                         .isNull();
                 assertThat(world.failure().reason()).isEqualTo(FailureReason.TABLE_ERROR);
                 assertThat(world.machine.pages().freeBytes()).isEqualTo(before);
@@ -133,11 +134,13 @@ class CoherentMapperTest {
     void sizesThatNoMemoryHoldsAreRefused() {
         try (World world = World.strict()) {
             for (long size : new long[] {0, 1L << 40, -1L, 1L << 62}) {
-                assertThat(world.ops.allocCoherent(world.device, 0, size, 0)).isNull();
+                assertThat(world.ops.allocCoherent(world.device, 0, size, Gfp.KERNEL, 0))
+                        .isNull();
                 assertThat(world.failure().reason()).isEqualTo(FailureReason.NO_MEMORY);
                 assertThat(world.failure().errno()).isEqualTo(Errno.ENOMEM);
             }
-            assertThat(world.ops.allocCoherent(world.device, 0, 128 << 20, 0)).isNull();
+            assertThat(world.ops.allocCoherent(world.device, 0, 128 << 20, Gfp.KERNEL, 0))
+                    .isNull();
             world.assertNothingIsHeld();
         }
     }

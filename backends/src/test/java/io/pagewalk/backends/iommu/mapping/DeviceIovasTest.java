@@ -7,6 +7,7 @@ import io.pagewalk.dma.DmaDirection;
 import io.pagewalk.dma.DmaFailure;
 import io.pagewalk.dma.Errno;
 import io.pagewalk.dma.FailureReason;
+import io.pagewalk.dma.Gfp;
 import io.pagewalk.dma.Machine;
 import io.pagewalk.dma.spi.DmaOps;
 import java.util.List;
@@ -95,7 +96,8 @@ class DeviceIovasTest {
     @DisplayName("iommu:IOVA-14: one request that can never fit costs the device its 32-bit addresses")
     void requestThatCanNeverFitCostsTheDeviceIts32BitAddresses() {
         try (World world = World.strict(config -> config.withCoherentMask(0xfff))) {
-            assertThat(world.ops.allocCoherent(world.device, 0, 0x1000, 0)).isNull();
+            assertThat(world.ops.allocCoherent(world.device, 0, 0x1000, Gfp.KERNEL, 0))
+                    .isNull();
             assertThat(world.failure().numbers()).containsExactly(1L, 0xfffL);
             assertThat(world.map(RAM, 0x1000)).isEqualTo(0xfffffffff000L);
         }

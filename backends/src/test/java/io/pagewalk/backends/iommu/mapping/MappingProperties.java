@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.pagewalk.dma.Dma;
 import io.pagewalk.dma.DmaDirection;
+import io.pagewalk.dma.Gfp;
 import io.pagewalk.dma.scatterlist.SgTable;
 import io.pagewalk.dma.spi.CoherentPages;
 import java.util.ArrayList;
@@ -101,7 +102,7 @@ class MappingProperties {
     }
 
     private static void allocCoherent(World world, Random random, List<Live> live) {
-        CoherentPages coherent = world.ops.allocCoherent(world.device, 0, size(random), 0);
+        CoherentPages coherent = world.ops.allocCoherent(world.device, 0, size(random), Gfp.KERNEL, 0);
         if (coherent == null) {
             return;
         }
