@@ -1,5 +1,7 @@
 package io.pagewalk.dma;
 
+import org.jspecify.annotations.Nullable;
+
 /**
  * How the kernel was built, as far as the DMA API shows it: the {@code config X} parameters of the specification.
  * Immutable; each {@code with} method returns a changed copy. {@link #distribution()} is a distribution's x86-64
@@ -10,6 +12,7 @@ public final class KernelConfig {
 
     private boolean sgChain = true;
     private boolean dmaOps = true;
+    private ArchConfig arch = ArchConfig.x86();
 
     private KernelConfig() {}
 
@@ -17,6 +20,7 @@ public final class KernelConfig {
         KernelConfig copy = new KernelConfig();
         copy.sgChain = sgChain;
         copy.dmaOps = dmaOps;
+        copy.arch = arch;
         return copy;
     }
 
@@ -54,6 +58,18 @@ public final class KernelConfig {
     }
 
     /**
+     * Changes the architecture.
+     *
+     * @param newArch what it brings
+     * @return a changed copy
+     */
+    public KernelConfig withArch(ArchConfig newArch) {
+        KernelConfig copy = copy();
+        copy.arch = newArch;
+        return copy;
+    }
+
+    /**
      * Whether scatterlist chunks chain.
      *
      * @return false for {@code ARCH_NO_SG_CHAIN}
@@ -69,5 +85,23 @@ public final class KernelConfig {
      */
     public boolean dmaOps() {
         return dmaOps;
+    }
+
+    /**
+     * The architecture.
+     *
+     * @return what it brings
+     */
+    public ArchConfig arch() {
+        return arch;
+    }
+
+    /**
+     * The architecture's cache hooks.
+     *
+     * @return the hooks, or null when every device is coherent (dma-core:DEV-7)
+     */
+    public @Nullable CacheMaintenance cacheMaintenance() {
+        return arch.cacheMaintenance();
     }
 }
