@@ -7,7 +7,7 @@ import org.jspecify.annotations.Nullable;
  * What an architecture brings to the DMA API: caches, zones, remapping, memory encryption. Immutable; each {@code with}
  * method returns a changed copy. {@link #x86()} is a PC.
  *
- * <p>Source: dma-core:DEV-7, DIR-1, DIR-12, MSK-4, MSK-14, MSK-16, ALC-3, ALC-4, ALC-10.
+ * <p>Source: dma-core:DEV-7, DIR-1, DIR-12, MSK-4, MSK-16, ALC-3, ALC-4, ALC-10.
  */
 public final class ArchConfig {
     private static final ArchConfig X86 = new ArchConfig();
@@ -18,7 +18,6 @@ public final class ArchConfig {
     private boolean remap;
     private boolean setUncached;
     private boolean globalPool;
-    private boolean noncoherentMmap;
     private boolean bouncesUnalignedKmalloc;
     private int dmaMinAlign;
     private int cacheAlignment;
@@ -35,7 +34,6 @@ public final class ArchConfig {
         copy.remap = remap;
         copy.setUncached = setUncached;
         copy.globalPool = globalPool;
-        copy.noncoherentMmap = noncoherentMmap;
         copy.bouncesUnalignedKmalloc = bouncesUnalignedKmalloc;
         copy.dmaMinAlign = dmaMinAlign;
         copy.cacheAlignment = cacheAlignment;
@@ -122,18 +120,6 @@ public final class ArchConfig {
     public ArchConfig withGlobalPool(boolean yes) {
         ArchConfig copy = copy();
         copy.globalPool = yes;
-        return copy;
-    }
-
-    /**
-     * Changes whether coherent memory of devices that are not coherent can be given to processes.
-     *
-     * @param yes {@code DMA_NONCOHERENT_MMAP} (MSK-14)
-     * @return a changed copy
-     */
-    public ArchConfig withNoncoherentMmap(boolean yes) {
-        ArchConfig copy = copy();
-        copy.noncoherentMmap = yes;
         return copy;
     }
 
@@ -247,15 +233,6 @@ public final class ArchConfig {
      */
     public boolean globalPool() {
         return globalPool;
-    }
-
-    /**
-     * Whether coherent memory of devices that are not coherent can be given to processes.
-     *
-     * @return {@code DMA_NONCOHERENT_MMAP}
-     */
-    public boolean noncoherentMmap() {
-        return noncoherentMmap;
     }
 
     /**

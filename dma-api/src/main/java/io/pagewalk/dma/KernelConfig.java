@@ -13,6 +13,8 @@ public final class KernelConfig {
     private boolean sgChain = true;
     private boolean dmaOps = true;
     private ArchConfig arch = ArchConfig.x86();
+    private boolean writeCombine;
+    private boolean nonCoherentMmap;
 
     private KernelConfig() {}
 
@@ -21,6 +23,8 @@ public final class KernelConfig {
         copy.sgChain = sgChain;
         copy.dmaOps = dmaOps;
         copy.arch = arch;
+        copy.writeCombine = writeCombine;
+        copy.nonCoherentMmap = nonCoherentMmap;
         return copy;
     }
 
@@ -67,6 +71,50 @@ public final class KernelConfig {
         KernelConfig copy = copy();
         copy.arch = newArch;
         return copy;
+    }
+
+    /**
+     * Changes whether coherent memory of a device that is not coherent can be mapped write-combined,
+     * {@code ARCH_HAS_DMA_WRITE_COMBINE}.
+     *
+     * @param yes whether it can (dma-core:ATTR-2, FE-72)
+     * @return a changed copy
+     */
+    public KernelConfig withWriteCombine(boolean yes) {
+        KernelConfig copy = copy();
+        copy.writeCombine = yes;
+        return copy;
+    }
+
+    /**
+     * Changes whether coherent memory of a device that is not coherent can be shown to a process,
+     * {@code DMA_NONCOHERENT_MMAP}.
+     *
+     * @param yes whether it can (dma-core:MSK-14)
+     * @return a changed copy
+     */
+    public KernelConfig withNonCoherentMmap(boolean yes) {
+        KernelConfig copy = copy();
+        copy.nonCoherentMmap = yes;
+        return copy;
+    }
+
+    /**
+     * Whether coherent memory can be mapped write-combined.
+     *
+     * @return {@code ARCH_HAS_DMA_WRITE_COMBINE}
+     */
+    public boolean writeCombine() {
+        return writeCombine;
+    }
+
+    /**
+     * Whether coherent memory of a device that is not coherent can be shown to a process.
+     *
+     * @return {@code DMA_NONCOHERENT_MMAP}
+     */
+    public boolean nonCoherentMmap() {
+        return nonCoherentMmap;
     }
 
     /**
