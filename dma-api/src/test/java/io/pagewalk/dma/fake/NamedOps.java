@@ -13,9 +13,10 @@ public final class NamedOps {
     public static DmaOps of(String name, long number, List<String> calls) {
         return (DmaOps) Proxy.newProxyInstance(
                 NamedOps.class.getClassLoader(), new Class<?>[] {DmaOps.class}, (proxy, method, args) -> {
-                    if (!method.getName().equals("isDmaIommu")) {
-                        calls.add(name + " " + method.getName());
+                    if (method.getName().equals("isDmaIommu")) {
+                        return name.equals("iommu");
                     }
+                    calls.add(name + " " + method.getName());
                     return answer(name, number, method.getReturnType());
                 });
     }
@@ -28,7 +29,7 @@ public final class NamedOps {
             return (int) number;
         }
         if (type == boolean.class) {
-            return name.equals("iommu") || (number & 1) != 0;
+            return (number & 1) != 0;
         }
         return type == UserMapping.class ? UserMapping.failed((int) -number) : null;
     }
