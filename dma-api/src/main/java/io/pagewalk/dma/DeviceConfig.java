@@ -445,38 +445,22 @@ public final class DeviceConfig {
         return addressBits;
     }
 
-    /**
-     * What the bus of the device really does to addresses.
-     *
-     * @return in array order; {@link #ranges()} unless something else was said
-     */
+    /** {@return what the bus really does to addresses, in array order: {@link #ranges()} unless something else was said} */
     public List<DmaRange> busRanges() {
         return busRanges == null ? ranges : busRanges;
     }
 
-    /**
-     * Whether the device has {@code dma_parms}.
-     *
-     * @return false when limits of segments cannot be set
-     */
+    /** {@return false when limits of segments cannot be set (dma-core:DEV-5)} */
     public boolean hasDmaParms() {
         return dmaParms;
     }
 
-    /**
-     * The operations of the device's own.
-     *
-     * @return the operations, or null
-     */
+    /** {@return operations of the device's own, or null (dma-core:SEL-1)} */
     public @Nullable DmaOps dmaOps() {
         return dmaOps;
     }
 
-    /**
-     * Whether the device goes around its own operations.
-     *
-     * @return {@code dma_ops_bypass}
-     */
+    /** {@return whether the device goes around its own operations (dma-core:SEL-2)} */
     public boolean dmaOpsBypass() {
         return dmaOpsBypass;
     }

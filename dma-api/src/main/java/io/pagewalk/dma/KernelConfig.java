@@ -34,6 +34,12 @@ public final class KernelConfig {
         copy.writeCombine = writeCombine;
         copy.nonCoherentMmap = nonCoherentMmap;
         copy.dmaOpsBypass = dmaOpsBypass;
+        copy.archDmaOps = archDmaOps;
+        copy.archMapDirect = archMapDirect;
+        copy.hasDma = hasDma;
+        copy.dmaNeedSync = dmaNeedSync;
+        copy.dmaApiDebug = dmaApiDebug;
+        copy.slubDebug = slubDebug;
         return copy;
     }
 
