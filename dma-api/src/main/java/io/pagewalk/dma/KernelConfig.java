@@ -9,6 +9,7 @@ public final class KernelConfig {
     private static final KernelConfig DISTRIBUTION = new KernelConfig();
 
     private boolean sgChain = true;
+    private boolean sgDmaFlags = true;
     private boolean dmaOps = true;
 
     private KernelConfig() {}
@@ -16,6 +17,7 @@ public final class KernelConfig {
     private KernelConfig copy() {
         KernelConfig copy = new KernelConfig();
         copy.sgChain = sgChain;
+        copy.sgDmaFlags = sgDmaFlags;
         copy.dmaOps = dmaOps;
         return copy;
     }
@@ -42,6 +44,19 @@ public final class KernelConfig {
     }
 
     /**
+     * Changes whether scatterlist entries have DMA flags, {@code NEED_SG_DMA_FLAGS}. Without them the flags of the
+     * lists that the machine allocates always read false.
+     *
+     * @param yes whether entries have them (dma-core:SG-2)
+     * @return a changed copy
+     */
+    public KernelConfig withSgDmaFlags(boolean yes) {
+        KernelConfig copy = copy();
+        copy.sgDmaFlags = yes;
+        return copy;
+    }
+
+    /**
      * Changes whether devices may have operations of their own, {@code ARCH_HAS_DMA_OPS}.
      *
      * @param yes whether they may (dma-core:SEL-1)
@@ -60,6 +75,15 @@ public final class KernelConfig {
      */
     public boolean sgChain() {
         return sgChain;
+    }
+
+    /**
+     * Whether scatterlist entries have DMA flags.
+     *
+     * @return {@code NEED_SG_DMA_FLAGS}
+     */
+    public boolean sgDmaFlags() {
+        return sgDmaFlags;
     }
 
     /**
