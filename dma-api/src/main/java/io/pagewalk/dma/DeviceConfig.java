@@ -445,7 +445,9 @@ public final class DeviceConfig {
         return addressBits;
     }
 
-    /** {@return what the bus really does to addresses, in array order: {@link #ranges()} unless something else was said} */
+    /**
+     * {@return what the bus really does to addresses, in array order: {@link #ranges()} unless something else was said}
+     */
     public List<DmaRange> busRanges() {
         return busRanges == null ? ranges : busRanges;
     }

@@ -24,8 +24,8 @@ final class DmaChecks {
     }
 
     static void requireEntries(SgTable sg, int nents) {
-        if (nents < 0 || nents > sg.origNents()) {
-            throw new IllegalArgumentException(nents + " entries of a list of " + sg.origNents());
+        if (nents < 0 || nents > sg.entries()) {
+            throw new IllegalArgumentException(nents + " entries of a list of " + sg.entries());
         }
     }
 
@@ -95,8 +95,8 @@ final class DmaChecks {
     private boolean refuse(String site, String what, int gfp, int attrs, String rule) {
         failure.record(FailureReason.INVALID_FLAGS, Errno.EINVAL, gfp, attrs, 0, 0);
         site(site)
-                .warnOnce(() -> device.name() + " allocates with " + what + ": gfp 0x" + Integer.toHexString(gfp) + ", attrs 0x"
-                        + Integer.toHexString(attrs) + " (dma-core:" + rule + ")");
+                .warnOnce(() -> device.name() + " allocates with " + what + ": gfp 0x" + Integer.toHexString(gfp)
+                        + ", attrs 0x" + Integer.toHexString(attrs) + " (dma-core:" + rule + ")");
         return true;
     }
 

@@ -4,6 +4,7 @@ import io.pagewalk.dma.events.DmaListener;
 import io.pagewalk.dma.memory.Addresses;
 import io.pagewalk.dma.memory.CmaAreas;
 import io.pagewalk.dma.memory.CpuMemory;
+import io.pagewalk.dma.memory.DevicePages;
 import io.pagewalk.dma.memory.KernelLayout;
 import io.pagewalk.dma.memory.KernelMemory;
 import io.pagewalk.dma.memory.PageAllocator;
@@ -11,6 +12,7 @@ import io.pagewalk.dma.memory.PageFrames;
 import io.pagewalk.dma.memory.PhysRange;
 import io.pagewalk.dma.memory.PhysicalMemory;
 import io.pagewalk.dma.memory.RamMap;
+import io.pagewalk.dma.scatterlist.Scatterlists;
 import io.pagewalk.dma.spi.BackendOptions;
 import io.pagewalk.dma.spi.DmaBackend;
 import io.pagewalk.dma.spi.DmaBackends;
@@ -35,6 +37,7 @@ public final class Machine implements AutoCloseable {
     private final KernelMemory kernelMemory;
     private final PageFrames frames;
     private final PageAllocator pages;
+    private final DevicePages devicePages = new DevicePages();
     private final KernelLayout layout;
     private final int cpus;
     private final String commandLine;
@@ -50,6 +53,7 @@ public final class Machine implements AutoCloseable {
     private final FailureInjection failures = new FailureInjection();
     private final CoherentRegions coherentRegions;
     private final Interrupts interrupts;
+    private final Scatterlists scatterlists;
     private final @Nullable DmaListener listener;
     private final Map<String, Device> devices = new LinkedHashMap<>();
     private final RequesterIds requesterIds = new RequesterIds();
@@ -79,6 +83,7 @@ public final class Machine implements AutoCloseable {
         commandLine = builder.commandLine;
         kernelModel = builder.kernelModel;
         hostBridgeWindows = builder.hostBridgeWindows;
+        scatterlists = new Scatterlists(kernelConfig, log, failures, devicePages);
         listener = builder.listener == null ? null : builder.listener.listenTo(clock);
         backendName = builder.backendName;
         backend = DmaBackends.byName(backendName).provider().create(backendName, this, builder.options);
@@ -224,6 +229,24 @@ public final class Machine implements AutoCloseable {
      */
     public PageAllocator pages() {
         return pages;
+    }
+
+    /**
+     * Which pages are device memory.
+     *
+     * @return the registry, empty at first
+     */
+    public DevicePages devicePages() {
+        return devicePages;
+    }
+
+    /**
+     * Where scatterlists are allocated and freed.
+     *
+     * @return the machine's one
+     */
+    public Scatterlists scatterlists() {
+        return scatterlists;
     }
 
     /**
