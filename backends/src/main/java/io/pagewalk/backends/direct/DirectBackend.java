@@ -29,7 +29,7 @@ final class DirectBackend implements DmaBackend {
 
     @Override
     public BusPort port(Device device) {
-        return ports.computeIfAbsent(device, d -> new DirectPort(d.config().ranges()));
+        return ports.computeIfAbsent(device, d -> new DirectPort(d.config().busRanges()));
     }
 
     @Override

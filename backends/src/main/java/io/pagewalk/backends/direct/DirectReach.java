@@ -55,7 +55,7 @@ final class DirectReach {
         if (!device.hasRanges()) {
             return true;
         }
-        List<DmaRange> ranges = device.config().ranges();
+        List<DmaRange> ranges = device.ranges();
         return ram.stream().allMatch(range -> isMapped(range, ranges));
     }
 
