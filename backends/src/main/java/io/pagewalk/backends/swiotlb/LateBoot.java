@@ -1,0 +1,89 @@
+package io.pagewalk.backends.swiotlb;
+
+import static io.pagewalk.backends.swiotlb.SwiotlbLayout.MIN_SLOTS;
+import static io.pagewalk.backends.swiotlb.SwiotlbLayout.SET_SLOTS;
+import static io.pagewalk.backends.swiotlb.SwiotlbLayout.SLOT_BYTES;
+import static io.pagewalk.backends.swiotlb.SwiotlbLayout.SLOT_SHIFT;
+
+import io.pagewalk.dma.Errno;
+import io.pagewalk.dma.FailurePoint;
+import io.pagewalk.dma.Gfp;
+import io.pagewalk.dma.Machine;
+import io.pagewalk.dma.memory.Addresses;
+import io.pagewalk.dma.memory.PageAllocator;
+import io.pagewalk.dma.memory.Zone;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * How a machine that runs already gets a pool: from the page allocator, in the largest block that it has.
+ *
+ * <p>Implements dma-core:SWC-9.
+ */
+final class LateBoot {
+    private static final int SLOTS_PER_PAGE_SHIFT = Addresses.PAGE_SHIFT - SLOT_SHIFT;
+    private static final String SITE = "swiotlb_init_late";
+
+    /** What became of it: a pool and how to give its memory back, or a negated errno. */
+    record Outcome(int error, @Nullable IoTlbPool pool, Runnable giveBack) {
+        static Outcome failed(int error) {
+            return new Outcome(error, null, () -> {});
+        }
+    }
+
+    private final Machine machine;
+    private final FailurePoint point;
+
+    LateBoot(Machine machine) {
+        this.machine = machine;
+        this.point = machine.failures().point("swiotlb.late");
+    }
+
+    Outcome allocate(long sizeBytes, int gfp, Swiotlb.@Nullable Remap remap, long areas) {
+        long wanted = Addresses.alignUp(sizeBytes >>> SLOT_SHIFT, SET_SLOTS);
+        while (true) {
+            int order = Addresses.order(wanted << SLOT_SHIFT);
+            long physAddr = PageAllocator.NO_PAGE;
+            while (slotsOf(order) > MIN_SLOTS && physAddr == PageAllocator.NO_PAGE) {
+                physAddr = allocPages(gfp, order);
+                order -= physAddr == PageAllocator.NO_PAGE ? 1 : 0;
+            }
+            if (physAddr == PageAllocator.NO_PAGE) {
+                return Outcome.failed(-Errno.ENOMEM);
+            }
+            long slots = slotsOf(order);
+            int error = remap == null ? 0 : remap.remap(physAddr, slots);
+            if (error == 0) {
+                return taken(physAddr, order, areas);
+            }
+            machine.pages().freePages(physAddr, order);
+            wanted = Addresses.alignUp(slots >>> 1, SET_SLOTS);
+            if (wanted < MIN_SLOTS) {
+                return Outcome.failed(error);
+            }
+        }
+    }
+
+    private static long slotsOf(int order) {
+        return 1L << (order + SLOTS_PER_PAGE_SHIFT);
+    }
+
+    private long allocPages(int gfp, int order) {
+        return point.fails() ? PageAllocator.NO_PAGE : machine.pages().allocPages(zone(gfp), order);
+    }
+
+    private static Zone zone(int gfp) {
+        if (Gfp.has(gfp, Gfp.DMA)) {
+            return Zone.DMA;
+        }
+        return Gfp.has(gfp, Gfp.DMA32) ? Zone.DMA32 : Zone.NORMAL;
+    }
+
+    private Outcome taken(long physAddr, int order, long areas) {
+        long slots = slotsOf(order);
+        machine.log().info(SITE, "bounce pool of " + slots + " slots at " + Addresses.hex(physAddr));
+        machine.cpuMemory().zero(physAddr, slots * SLOT_BYTES);
+        IoTlbPool pool = new IoTlbPool(
+                physAddr, Math.toIntExact(slots), (int) SwiotlbBoot.limitAreas(areas, slots));
+        return new Outcome(0, pool, () -> machine.pages().freePages(physAddr, order));
+    }
+}
