@@ -39,28 +39,27 @@ final class LateBoot {
     }
 
     Outcome allocate(long sizeBytes, int gfp, Swiotlb.@Nullable Remap remap, long areas) {
-        long wanted = Addresses.alignUp(sizeBytes >>> SLOT_SHIFT, SET_SLOTS);
-        while (true) {
-            int order = Addresses.order(wanted << SLOT_SHIFT);
-            long physAddr = PageAllocator.NO_PAGE;
-            while (slotsOf(order) > MIN_SLOTS && physAddr == PageAllocator.NO_PAGE) {
-                physAddr = allocPages(gfp, order);
-                order -= physAddr == PageAllocator.NO_PAGE ? 1 : 0;
-            }
-            if (physAddr == PageAllocator.NO_PAGE) {
-                return Outcome.failed(-Errno.ENOMEM);
-            }
-            long slots = slotsOf(order);
-            int error = remap == null ? 0 : remap.remap(physAddr, slots);
-            if (error == 0) {
-                return taken(physAddr, order, areas);
-            }
-            machine.pages().freePages(physAddr, order);
-            wanted = Addresses.alignUp(slots >>> 1, SET_SLOTS);
-            if (wanted < MIN_SLOTS) {
-                return Outcome.failed(error);
+        return allocateSlots(Addresses.alignUp(sizeBytes >>> SLOT_SHIFT, SET_SLOTS), gfp, remap, areas);
+    }
+
+    private Outcome allocateSlots(long slots, int gfp, Swiotlb.@Nullable Remap remap, long areas) {
+        for (int order = Addresses.order(slots << SLOT_SHIFT); slotsOf(order) > MIN_SLOTS; order--) {
+            long physAddr = allocPages(gfp, order);
+            if (physAddr != PageAllocator.NO_PAGE) {
+                return remapped(physAddr, order, gfp, remap, areas);
             }
         }
+        return Outcome.failed(-Errno.ENOMEM);
+    }
+
+    private Outcome remapped(long physAddr, int order, int gfp, Swiotlb.@Nullable Remap remap, long areas) {
+        int error = remap == null ? 0 : remap.remap(physAddr, slotsOf(order));
+        if (error == 0) {
+            return taken(physAddr, order, areas);
+        }
+        machine.pages().freePages(physAddr, order);
+        long half = Addresses.alignUp(slotsOf(order) >>> 1, SET_SLOTS);
+        return half < MIN_SLOTS ? Outcome.failed(error) : allocateSlots(half, gfp, remap, areas);
     }
 
     private static long slotsOf(int order) {
@@ -82,8 +81,7 @@ final class LateBoot {
         long slots = slotsOf(order);
         machine.log().info(SITE, "bounce pool of " + slots + " slots at " + Addresses.hex(physAddr));
         machine.cpuMemory().zero(physAddr, slots * SLOT_BYTES);
-        IoTlbPool pool = new IoTlbPool(
-                physAddr, Math.toIntExact(slots), (int) SwiotlbBoot.limitAreas(areas, slots));
+        IoTlbPool pool = new IoTlbPool(physAddr, Math.toIntExact(slots), (int) SwiotlbBoot.limitAreas(areas, slots));
         return new Outcome(0, pool, () -> machine.pages().freePages(physAddr, order));
     }
 }

@@ -91,8 +91,8 @@ public final class Swiotlb {
                 machine.log()
                         .message(
                                 "of_dma_set_restricted_buffer",
-                                device.name() + " cannot use the restricted pool " + region + ": "
-                                        + Errno.name(error) + " (dma-core:SWX-1)");
+                                device.name() + " cannot use the restricted pool " + region + ": " + Errno.name(error)
+                                        + " (dma-core:SWX-1)");
             }
         }
         return ioTlb;
@@ -103,8 +103,8 @@ public final class Swiotlb {
      *
      * @param device a device that has nothing mapped
      * @param region the name of a restricted pool of the machine
-     * @return 0; -EINVAL when the region's properties forbid it, -ENOMEM when there is no memory for the allocator, with
-     *     nothing changed
+     * @return 0; -EINVAL when the region's properties forbid it, -ENOMEM when there is no memory for the allocator,
+     *     with nothing changed
      * @throws IllegalArgumentException when the machine has no such region
      */
     public synchronized int attachRestricted(Device device, String region) {
@@ -128,8 +128,8 @@ public final class Swiotlb {
         return machine.restrictedPools().stream()
                 .filter(pool -> pool.name().equals(region))
                 .findFirst()
-                .orElseThrow(() -> new IllegalArgumentException("there is no restricted pool " + region + " among "
-                        + machine.restrictedPools()));
+                .orElseThrow(() -> new IllegalArgumentException(
+                        "there is no restricted pool " + region + " among " + machine.restrictedPools()));
     }
 
     /** As large as the region holds whole slots, one area. */
@@ -161,7 +161,8 @@ public final class Swiotlb {
             return 0;
         }
         if (parameter.areas() == 0) {
-            parameter = parameter.withAreas(machine.cpus(), text -> machine.log().info("swiotlb", text));
+            parameter =
+                    parameter.withAreas(machine.cpus(), text -> machine.log().info("swiotlb", text));
         }
         LateBoot.Outcome outcome = lateBoot.allocate(sizeBytes, gfp, remap, parameter.areas());
         if (outcome.pool() != null) {
@@ -257,10 +258,11 @@ public final class Swiotlb {
      * @param sink takes the numbers
      */
     public synchronized void report(MetricSink sink) {
-        long restrictedBytes =
-                restricted.values().stream().mapToLong(SwiotlbPool::bytesBounced).sum();
-        defaultMem.report((metric, value) ->
-                sink.put(metric, metric == Metric.BYTES_BOUNCED ? value + restrictedBytes : value));
+        long restrictedBytes = restricted.values().stream()
+                .mapToLong(SwiotlbPool::bytesBounced)
+                .sum();
+        defaultMem.report(
+                (metric, value) -> sink.put(metric, metric == Metric.BYTES_BOUNCED ? value + restrictedBytes : value));
     }
 
     /**

@@ -1,5 +1,6 @@
 package io.pagewalk.backends.swiotlb;
 
+import io.pagewalk.backends.boot.CInteger;
 import io.pagewalk.backends.boot.KernelCommandLine;
 import io.pagewalk.dma.memory.Addresses;
 import java.util.function.Consumer;

@@ -23,9 +23,9 @@ import org.jspecify.annotations.Nullable;
  * the bounce buffer instead. It has a pool, or none. Bounce addresses are physical ("tlb") addresses; making DMA
  * addresses of them is up to the caller.
  *
- * <p>Implements dma-core:SWC-22 to SWC-24, SWM-1 to SWM-9, SWM-11, SWM-12, SWB-6, SWB-8 to SWB-12, SWX-5, SWX-6, DIR-13.
- * Found through {@link Swiotlb}. Thread-safe as memory is: two calls on one bounce buffer need their own order. Nothing
- * here allocates unless it fails.
+ * <p>Implements dma-core:SWC-22 to SWC-24, SWM-1 to SWM-9, SWM-11, SWM-12, SWB-6, SWB-8 to SWB-12, SWX-5, SWX-6,
+ * DIR-13. Found through {@link Swiotlb}. Thread-safe as memory is: two calls on one bounce buffer need their own order.
+ * Nothing here allocates unless it fails.
  */
 public final class SwiotlbPool {
     private static final long NO_ORIGINAL = 0;
@@ -49,8 +49,7 @@ public final class SwiotlbPool {
         return new SwiotlbPool(machine, pool, name, true, true);
     }
 
-    private SwiotlbPool(
-            Machine machine, @Nullable IoTlbPool pool, String name, boolean forced, boolean forAlloc) {
+    private SwiotlbPool(Machine machine, @Nullable IoTlbPool pool, String name, boolean forced, boolean forAlloc) {
         this.memory = machine.cpuMemory();
         this.pool = pool;
         this.name = name;
