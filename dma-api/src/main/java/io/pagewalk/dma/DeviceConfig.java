@@ -1,6 +1,7 @@
 package io.pagewalk.dma;
 
 import io.pagewalk.dma.memory.Addresses;
+import io.pagewalk.dma.spi.DmaOps;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
@@ -30,6 +31,10 @@ public final class DeviceConfig {
     private boolean pci = true;
     private int addressBits = 64;
     private int numaNode = NO_NODE;
+    private @Nullable List<DmaRange> busRanges;
+    private boolean dmaParms = true;
+    private @Nullable DmaOps dmaOps;
+    private boolean dmaOpsBypass;
     private @Nullable String cmaArea;
     private @Nullable String restrictedPool;
 
@@ -52,6 +57,10 @@ public final class DeviceConfig {
         copy.pci = pci;
         copy.addressBits = addressBits;
         copy.numaNode = numaNode;
+        copy.busRanges = busRanges;
+        copy.dmaParms = dmaParms;
+        copy.dmaOps = dmaOps;
+        copy.dmaOpsBypass = dmaOpsBypass;
         copy.cmaArea = cmaArea;
         copy.restrictedPool = restrictedPool;
         return copy;
@@ -68,6 +77,16 @@ public final class DeviceConfig {
             throw new IllegalArgumentException("a device needs a name");
         }
         return new DeviceConfig(name);
+    }
+
+    /**
+     * A platform device of a name: no PCI device, both masks of 32 bits, {@code dma_parms} of zeros (dma-core:DEV-6).
+     *
+     * @param name its name, unique on the machine
+     * @return the configuration
+     */
+    public static DeviceConfig platform(String name) {
+        return named(name).withPci(false).withMask(0xffff_ffffL).withSegments(0, 0);
     }
 
     /**
@@ -225,6 +244,55 @@ public final class DeviceConfig {
     }
 
     /**
+     * Changes what the bus really does to addresses, where the kernel's {@link #ranges()} do not tell the truth, or are
+     * only told by {@link Device#setOffset} later.
+     *
+     * @param entries in array order; none for one to one
+     * @return a changed copy
+     */
+    public DeviceConfig withBusRanges(DmaRange... entries) {
+        DeviceConfig copy = copy();
+        copy.busRanges = List.of(entries);
+        return copy;
+    }
+
+    /**
+     * Takes the device's {@code dma_parms} away: limits of segments are the defaults, and cannot be set
+     * (dma-core:DEV-5).
+     *
+     * @return a changed copy
+     */
+    public DeviceConfig withoutDmaParms() {
+        DeviceConfig copy = copy();
+        copy.dmaParms = false;
+        return copy;
+    }
+
+    /**
+     * Gives the device operations of its own, honoured when {@link KernelConfig#dmaOps()} says so (dma-core:SEL-1).
+     *
+     * @param ops the operations, or null
+     * @return a changed copy
+     */
+    public DeviceConfig withDmaOps(@Nullable DmaOps ops) {
+        DeviceConfig copy = copy();
+        copy.dmaOps = ops;
+        return copy;
+    }
+
+    /**
+     * Lets the device go around its own operations where its mask reaches all memory, honoured when
+     * {@link KernelConfig#dmaOpsBypass()} says so (dma-core:SEL-2).
+     *
+     * @return a changed copy
+     */
+    public DeviceConfig withDmaOpsBypass() {
+        DeviceConfig copy = copy();
+        copy.dmaOpsBypass = true;
+        return copy;
+    }
+
+    /**
      * Changes the NUMA node.
      *
      * @param node the node that the device is near, from 0, or {@link #NO_NODE}
@@ -375,6 +443,42 @@ public final class DeviceConfig {
      */
     public int addressBits() {
         return addressBits;
+    }
+
+    /**
+     * What the bus of the device really does to addresses.
+     *
+     * @return in array order; {@link #ranges()} unless something else was said
+     */
+    public List<DmaRange> busRanges() {
+        return busRanges == null ? ranges : busRanges;
+    }
+
+    /**
+     * Whether the device has {@code dma_parms}.
+     *
+     * @return false when limits of segments cannot be set
+     */
+    public boolean hasDmaParms() {
+        return dmaParms;
+    }
+
+    /**
+     * The operations of the device's own.
+     *
+     * @return the operations, or null
+     */
+    public @Nullable DmaOps dmaOps() {
+        return dmaOps;
+    }
+
+    /**
+     * Whether the device goes around its own operations.
+     *
+     * @return {@code dma_ops_bypass}
+     */
+    public boolean dmaOpsBypass() {
+        return dmaOpsBypass;
     }
 
     /**

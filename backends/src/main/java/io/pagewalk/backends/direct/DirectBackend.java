@@ -32,7 +32,7 @@ final class DirectBackend implements DmaBackend {
 
     @Override
     public BusPort port(Device device) {
-        return ports.computeIfAbsent(device, d -> new DirectPort(d.config().ranges(), encryptionMask));
+        return ports.computeIfAbsent(device, d -> new DirectPort(d.config().busRanges(), encryptionMask));
     }
 
     @Override

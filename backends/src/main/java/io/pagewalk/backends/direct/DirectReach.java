@@ -65,7 +65,7 @@ final class DirectReach {
         if (!device.hasRanges()) {
             return true;
         }
-        List<DmaRange> ranges = device.config().ranges();
+        List<DmaRange> ranges = device.ranges();
         boolean anyWholePage = false;
         for (PhysRange range : ram) {
             long firstPfn = (range.first() + Addresses.PAGE_SIZE - 1) >>> Addresses.PAGE_SHIFT;
