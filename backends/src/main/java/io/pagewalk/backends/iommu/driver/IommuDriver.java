@@ -11,7 +11,7 @@ import java.util.function.Consumer;
  * What the mapping layer asks of the driver of an IOMMU. The driver reaches its hardware through emulated memory and
  * registers only.
  *
- * <p>Thread-safe, but for {@link #attach}.
+ * <p>Thread-safe, but for making, attaching, detaching and destroying.
  */
 public interface IommuDriver extends AutoCloseable {
     /**
@@ -32,12 +32,47 @@ public interface IommuDriver extends AutoCloseable {
     int attach(Device device, PageTable table);
 
     /**
+     * Lets a device's addresses pass as they are (iommu:CTX-3).
+     *
+     * @param device the device
+     * @return 0, or a negated errno
+     */
+    int attachIdentity(Device device);
+
+    /**
+     * Blocks a device (iommu:CTX-6, CTX-8).
+     *
+     * @param device the device; nothing happens when it is blocked already
+     */
+    void detach(Device device);
+
+    /**
+     * Gives back a domain without devices: its tables and its id (iommu:VTD-27).
+     *
+     * @param table the domain's tables, made by {@link #newTable}
+     */
+    void destroy(PageTable table);
+
+    /**
      * The hardware between a device and memory.
      *
      * @param device a device of the machine
      * @return its port, always the same
      */
     BusPort port(Device device);
+
+    /**
+     * Says to hardware that keeps what is not mapped in mind that a range is mapped now, {@code iotlb_sync_map}
+     * (iommu:CORE-17).
+     *
+     * @param domainId the domain
+     * @param iova first device address
+     * @param sizeBytes length
+     * @return 0, or a negated errno that undoes the mapping
+     */
+    default int syncMap(int domainId, long iova, long sizeBytes) {
+        return 0;
+    }
 
     /**
      * Makes the hardware forget a range of one domain, and waits for accesses in flight (iommu:INV-9 to INV-11).

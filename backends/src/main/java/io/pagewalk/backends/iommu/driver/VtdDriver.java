@@ -40,6 +40,8 @@ public final class VtdDriver implements IommuDriver {
     /** Ids 0 and 1 have a meaning of their own (iommu:VTD-8). */
     private static final int FIRST_DOMAIN_ID = 2;
 
+    private static final int IDENTITY_DOMAIN_ID = 1;
+
     private final Machine machine;
     private final BackendOptions options;
     private final VtdUnit unit;
@@ -118,11 +120,7 @@ public final class VtdDriver implements IommuDriver {
         return found;
     }
 
-    /**
-     * Gives back a domain without devices: its tables and its id (iommu:VTD-27).
-     *
-     * @param table the domain's tables, made by {@link #newTable}
-     */
+    @Override
     public synchronized void destroy(PageTable table) {
         VtdDomain domain = domainOf(table);
         domains.remove(domain);
@@ -182,23 +180,34 @@ public final class VtdDriver implements IommuDriver {
 
     private void enter(int requesterId, VtdDomain domain) {
         long root = domain.table().rootPhysAddr();
-        if (contexts.isPresent(requesterId)) {
-            if (contexts.tableOf(requesterId) == root) {
-                return;
-            }
-            leave(requesterId);
-        }
-        contexts.enter(
+        enter(
                 requesterId,
                 ContextLayout.contextLow(root, ContextLayout.TT_TABLES),
                 ContextLayout.contextHigh(domain.id(), agaw));
     }
 
-    /**
-     * Blocks a device (iommu:CTX-6, CTX-8).
-     *
-     * @param device the device; nothing happens when it is behind no domain
-     */
+    /** An entry that stands there already is left alone. */
+    private void enter(int requesterId, long low, long high) {
+        if (contexts.isPresent(requesterId)) {
+            if (contexts.low(requesterId) == low && contexts.high(requesterId) == high) {
+                return;
+            }
+            leave(requesterId);
+        }
+        contexts.enter(requesterId, low, high);
+    }
+
+    /** A pass-through entry has no tables and the domain id 1 (iommu:VTD-8, CTX-3). */
+    @Override
+    public synchronized int attachIdentity(Device device) {
+        enter(
+                device.requesterId(),
+                ContextLayout.contextLow(0, ContextLayout.TT_PASS_THROUGH),
+                ContextLayout.contextHigh(IDENTITY_DOMAIN_ID, agaw));
+        return 0;
+    }
+
+    @Override
     public synchronized void detach(Device device) {
         if (contexts.isPresent(device.requesterId())) {
             leave(device.requesterId());
@@ -207,7 +216,7 @@ public final class VtdDriver implements IommuDriver {
 
     /** The entry is erased only when the hardware has forgotten it (iommu:CTX-6). */
     private void leave(int requesterId) {
-        int oldId = contexts.domainIdOf(requesterId);
+        int oldId = ContextLayout.domainId(contexts.high(requesterId));
         contexts.clearPresent(requesterId);
         queue.submit(InvalidationLayout.context(InvalidationLayout.DEVICE, oldId, requesterId), 0);
         invalidateDomain(oldId);

@@ -2,8 +2,11 @@ package io.pagewalk.backends.iommu.mapping;
 
 import io.pagewalk.backends.boot.KernelCommandLine;
 import io.pagewalk.backends.direct.DirectOps;
+import io.pagewalk.backends.iommu.api.Iommu;
+import io.pagewalk.backends.iommu.api.IommuDomainView;
+import io.pagewalk.backends.iommu.api.IommuPagingDomain;
+import io.pagewalk.backends.iommu.api.ReservedRegion;
 import io.pagewalk.backends.iommu.driver.IommuDriver;
-import io.pagewalk.backends.iommu.pgtable.PageTable;
 import io.pagewalk.backends.swiotlb.SwiotlbPool;
 import io.pagewalk.dma.Device;
 import io.pagewalk.dma.Machine;
@@ -23,13 +26,14 @@ import java.util.function.Consumer;
  * <p>Implements iommu:DINIT-11, DINIT-12, and of CORE-4 that untrusted devices are always strict (QK-25). Attaching is
  * for one thread.
  */
-public final class IommuBackend implements DmaBackend {
+public final class IommuBackend implements DmaBackend, Iommu {
     private final Machine machine;
     private final IommuDriver driver;
     private final SwiotlbPool pool;
     private final boolean lazy;
     private final boolean forceDac;
     private final IovaUsage usage;
+    private final IommuGroups groups = new IommuGroups();
     private final AtomicLong coherentPages = new AtomicLong();
     private final List<IommuDomain> domains = new CopyOnWriteArrayList<>();
 
@@ -52,14 +56,15 @@ public final class IommuBackend implements DmaBackend {
 
     @Override
     public DmaOps attach(Device device) {
-        PageTable table = driver.newTable();
-        int domainId = driver.attach(device, table);
-        if (domainId < 0) {
-            throw new IllegalArgumentException("the IOMMU cannot take " + device.name() + ": error " + -domainId);
+        IommuDomain domain = new IommuDomain(device, driver.newTable(), driver, lazy && device.isTrusted(), usage);
+        IommuGroup group = new IommuGroup(domain);
+        int error = group.join(device);
+        if (error != 0) {
+            throw new IllegalArgumentException("the IOMMU cannot take " + device.name() + ": error " + -error);
         }
-        IommuDomain domain = new IommuDomain(device, table, driver, domainId, lazy && device.isTrusted(), usage);
+        groups.put(device, group);
         domains.add(domain);
-        int error = domain.init();
+        error = domain.init();
         if (error != 0) {
             return retainPlatformOps(device, -error);
         }
@@ -76,6 +81,30 @@ public final class IommuBackend implements DmaBackend {
                                 + "); retaining platform DMA ops");
         return new DirectOps(machine, pool);
     }
+
+    // ---- beyond the DMA API
+
+    @Override
+    public IommuPagingDomain allocPagingDomain() {
+        return new PagingDomain(driver.newTable(), driver, machine.log(), groups);
+    }
+
+    @Override
+    public IommuDomainView domainOf(Device device) {
+        return groups.of(device).current();
+    }
+
+    @Override
+    public IommuDomainView defaultDomainOf(Device device) {
+        return groups.of(device).defaultDomain();
+    }
+
+    @Override
+    public List<ReservedRegion> reservedRegions(Device device) {
+        return IommuDomain.RESERVED;
+    }
+
+    // ---- the backend
 
     @Override
     public BusPort port(Device device) {

@@ -1,6 +1,6 @@
 package io.pagewalk.backends.iommu.mapping;
 
-import io.pagewalk.backends.iommu.pgtable.IommuProt;
+import io.pagewalk.backends.iommu.api.IommuProt;
 import io.pagewalk.backends.swiotlb.SwiotlbPool;
 import io.pagewalk.dma.Device;
 import io.pagewalk.dma.Dma;

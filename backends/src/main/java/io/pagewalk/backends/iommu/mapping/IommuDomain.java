@@ -1,5 +1,9 @@
 package io.pagewalk.backends.iommu.mapping;
 
+import io.pagewalk.backends.iommu.api.IommuDomainType;
+import io.pagewalk.backends.iommu.api.LeafRun;
+import io.pagewalk.backends.iommu.api.LiveMapping;
+import io.pagewalk.backends.iommu.api.ReservedRegion;
 import io.pagewalk.backends.iommu.driver.IommuDriver;
 import io.pagewalk.backends.iommu.iova.IovaDomain;
 import io.pagewalk.backends.iommu.iova.IovaTree;
@@ -9,7 +13,6 @@ import io.pagewalk.dma.DmaRange;
 import io.pagewalk.dma.Errno;
 import io.pagewalk.dma.Machine;
 import io.pagewalk.dma.memory.Addresses;
-import io.pagewalk.dma.memory.PhysRange;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.HashSet;
@@ -24,13 +27,15 @@ import org.jspecify.annotations.Nullable;
  * <p>Implements iommu:DINIT-1 to DINIT-10, DMAP-8. The forced aperture is that of VT-d (DIOVA-2). The identity pages of
  * DINIT-10 are not kept, since no interrupt message is written through a domain here. Thread-safe after {@link #init}.
  */
-final class IommuDomain {
-    private static final PhysRange MSI_WINDOW = new PhysRange(0xfee0_0000L, 0xfeef_ffffL);
+final class IommuDomain extends TableDomain {
+    /** What every device behind VT-d has reserved (iommu:CORE-33). */
+    static final List<ReservedRegion> RESERVED =
+            List.of(new ReservedRegion(0xfee0_0000L, 0x10_0000L, 0, ReservedRegion.Type.MSI));
+
     private static final int PAGES_PER_REMEMBERED_RANGE = 512;
 
     private final Machine machine;
     private final Device device;
-    private final PageTable table;
     private final IommuCore core;
     private final IovaDomain iovas;
     private final @Nullable FlushQueue flushQueue;
@@ -40,14 +45,14 @@ final class IommuDomain {
     private final int shift;
     private final Set<Long> reservedPfns = new HashSet<>();
 
-    IommuDomain(Device device, PageTable table, IommuDriver driver, int domainId, boolean lazy, IovaUsage usage) {
+    IommuDomain(Device device, PageTable table, IommuDriver driver, boolean lazy, IovaUsage usage) {
+        super(table, driver, device.machine().log());
         this.machine = device.machine();
         this.device = device;
-        this.table = table;
         this.usage = usage;
         this.granuleBytes = Long.lowestOneBit(table.pageSizes());
         this.shift = Long.numberOfTrailingZeros(granuleBytes);
-        this.core = new IommuCore(table, driver, domainId, machine.log());
+        this.core = core();
         this.iovas = new IovaDomain(machine, granuleBytes, 1, true);
         this.gathers = new CpuGathers(machine.cpus());
         this.flushQueue = lazy ? new FlushQueue(machine.cpus(), machine.clock(), core, driver, iovas) : null;
@@ -69,7 +74,7 @@ final class IommuDomain {
             machine.hostBridgeWindows().forEach(w -> iovas.reserve(w.first() >>> shift, w.last() >>> shift));
             error = reserveAround(ranges);
         }
-        iovas.reserve(MSI_WINDOW.first() >>> shift, MSI_WINDOW.last() >>> shift);
+        RESERVED.forEach(region -> iovas.reserve(region.start() >>> shift, region.last() >>> shift));
         rememberReserved();
         return error;
     }
@@ -100,10 +105,6 @@ final class IommuDomain {
         }
     }
 
-    IommuCore core() {
-        return core;
-    }
-
     IovaDomain iovas() {
         return iovas;
     }
@@ -114,14 +115,6 @@ final class IommuDomain {
 
     int shift() {
         return shift;
-    }
-
-    long pageSizes() {
-        return table.pageSizes();
-    }
-
-    long apertureEnd() {
-        return table.apertureEnd();
     }
 
     /** Counts an address range as held by a mapping. */
@@ -169,6 +162,48 @@ final class IommuDomain {
         }
         gathers.give(cpu, gather);
         return unmapped;
+    }
+
+    @Override
+    public IommuDomainType type() {
+        return flushQueue == null ? IommuDomainType.DMA : IommuDomainType.DMA_FQ;
+    }
+
+    /**
+     * The address range around an address, as far as it is mapped; the ledger knows the exact bytes, if there is one.
+     */
+    @Override
+    public @Nullable LiveMapping find(long iova) {
+        LeafRun leaf = leafAt(iova);
+        if (leaf == null) {
+            return null;
+        }
+        int range = iovas.tree().find(iova >>> shift);
+        return range == IovaTree.NONE || range == IovaTree.ANCHOR
+                ? new LiveMapping(leaf.iova(), leaf.sizeBytes(), leaf.physAddr(), leaf.perm(), "")
+                : mappingOf(range, leaf.perm());
+    }
+
+    private LiveMapping mappingOf(int range, int perm) {
+        long first = iovas.tree().lo(range) << shift;
+        long end = first;
+        while (Addresses.lessOrEqual(end >>> shift, iovas.tree().hi(range)) && !isUnmapped(end)) {
+            end += granuleBytes;
+        }
+        return new LiveMapping(first, end - first, core.iovaToPhys(first), perm, device.name());
+    }
+
+    @Override
+    List<LiveMapping> mappings() {
+        List<LiveMapping> all = new ArrayList<>();
+        IovaTree tree = iovas.tree();
+        for (int range = tree.first(); range != IovaTree.ANCHOR; range = tree.next(range)) {
+            LeafRun leaf = leafAt(tree.lo(range) << shift);
+            if (leaf != null) {
+                all.add(mappingOf(range, leaf.perm()));
+            }
+        }
+        return all;
     }
 
     /** Domain flushes by the queue, 0 when strict. */

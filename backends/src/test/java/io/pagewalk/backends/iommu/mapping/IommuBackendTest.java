@@ -25,7 +25,7 @@ class IommuBackendTest {
 
     private static IommuDomain domain(Machine machine, DeviceConfig config, RecordingDriver driver) {
         Device device = machine.addDevice(config);
-        return new IommuDomain(device, driver.newTable(), driver, 2, false, new IovaUsage(machine.cpus()));
+        return new IommuDomain(device, driver.newTable(), driver, false, new IovaUsage(machine.cpus()));
     }
 
     private static List<String> ranges(IovaDomain iovas) {

@@ -2,7 +2,7 @@ package io.pagewalk.backends.iommu.mapping;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.pagewalk.backends.iommu.pgtable.IommuProt;
+import io.pagewalk.backends.iommu.api.IommuProt;
 import io.pagewalk.dma.Dma;
 import io.pagewalk.dma.DmaAttrs;
 import io.pagewalk.dma.DmaDirection;
