@@ -28,7 +28,9 @@ public final class KernelLog {
         /** The kernel went wrong and did not notice: it touched what it should not have. Nothing is logged there. */
         HAZARD,
         /** A plain message. */
-        MESSAGE
+        MESSAGE,
+        /** What the kernel says of itself when all is well; not passed to SLF4J as a warning. */
+        INFO
     }
 
     /**
@@ -122,6 +124,16 @@ public final class KernelLog {
     }
 
     /**
+     * Records that all is well.
+     *
+     * @param site where, a short constant name
+     * @param text what, with its numbers
+     */
+    public void info(String site, String text) {
+        add(Kind.INFO, site, text);
+    }
+
+    /**
      * Finds or makes a place that logs, for those who pass it often: it tells whether a text is wanted before one is
      * built.
      *
@@ -145,7 +157,15 @@ public final class KernelLog {
         kept.addLast(new Entry(sequence++, clock.nowNanos(), kind, site.name, text));
         if (!site.toldSlf4j) {
             site.toldSlf4j = true;
-            LOGGER.warn("{}: {}", site.name, text);
+            tellSlf4j(kind, site.name, text);
+        }
+    }
+
+    private static void tellSlf4j(Kind kind, String site, String text) {
+        if (kind == Kind.INFO) {
+            LOGGER.info("{}: {}", site, text);
+        } else {
+            LOGGER.warn("{}: {}", site, text);
         }
     }
 
