@@ -339,17 +339,6 @@ public final class Machine implements AutoCloseable {
     }
 
     /**
-     * The backend, to those who know it: the way to what it offers beyond the DMA API.
-     *
-     * @param <T> what they know it as
-     * @param type its class or an interface of it
-     * @return the backend, or null when it is nothing of the kind
-     */
-    public <T> @Nullable T backendAs(Class<T> type) {
-        return type.isInstance(backend) ? type.cast(backend) : null;
-    }
-
-    /**
      * Reports what the backend counted.
      *
      * @param sink takes the numbers

@@ -15,7 +15,7 @@ public interface Iommu {
      * @throws IllegalArgumentException when it has none
      */
     static Iommu of(Machine machine) {
-        Iommu found = machine.backendAs(Iommu.class);
+        Iommu found = machine.part(Iommu.class);
         if (found == null) {
             throw new IllegalArgumentException(
                     "a machine with backend " + machine.backendName() + " has no IOMMU; iommu-strict has one");

@@ -19,6 +19,7 @@ import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
 
 /**
  * A machine with an IOMMU: one domain for each device, strict or lazy.
@@ -105,6 +106,12 @@ public final class IommuBackend implements DmaBackend, Iommu {
     }
 
     // ---- the backend
+
+    /** Its part is the {@link Iommu}. */
+    @Override
+    public <T> @Nullable T part(Class<T> type) {
+        return type == Iommu.class ? type.cast(this) : null;
+    }
 
     @Override
     public BusPort port(Device device) {
