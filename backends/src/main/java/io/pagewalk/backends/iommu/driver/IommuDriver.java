@@ -1,11 +1,13 @@
 package io.pagewalk.backends.iommu.driver;
 
+import io.pagewalk.backends.iommu.api.IommuDomainType;
 import io.pagewalk.backends.iommu.pgtable.PageTable;
 import io.pagewalk.backends.iommu.pgtable.TablePageList;
 import io.pagewalk.dma.Device;
 import io.pagewalk.dma.spi.BusPort;
 import io.pagewalk.dma.spi.MetricSink;
 import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
 
 /**
  * What the mapping layer asks of the driver of an IOMMU. The driver reaches its hardware through emulated memory and
@@ -14,6 +16,46 @@ import java.util.function.Consumer;
  * <p>Thread-safe, but for making, attaching, detaching and destroying.
  */
 public interface IommuDriver extends AutoCloseable {
+    /**
+     * The default domain that a device needs, {@code def_domain_type} (iommu:CORE-4, CORE-7).
+     *
+     * @param device the device
+     * @return {@link IommuDomainType#DMA} or {@link IommuDomainType#IDENTITY}, or null for either
+     */
+    default @Nullable IommuDomainType preferredType(Device device) {
+        return null;
+    }
+
+    /**
+     * Whether unmaps had better be strict, whatever the default (iommu:CORE-3).
+     *
+     * @return true where flushing together would gain nothing
+     */
+    default boolean wantsStrict() {
+        return false;
+    }
+
+    /**
+     * Whether unmaps of a device may wait for a flush, {@code IOMMU_CAP_DEFERRED_FLUSH} (iommu:DINIT-6).
+     *
+     * @param device the device
+     * @return false where they may not
+     */
+    default boolean canDeferFlush(Device device) {
+        return true;
+    }
+
+    /**
+     * Whether a flush costs so much that all CPUs had better share one large queue, {@code shadow_on_flush}
+     * (iommu:FQ-1).
+     *
+     * @param device the first device of the domain
+     * @return true on s390
+     */
+    default boolean shadowsOnFlush(Device device) {
+        return false;
+    }
+
     /**
      * Makes the tables of a new domain: an empty root.
      *

@@ -1,5 +1,7 @@
 package io.pagewalk.backends.iommu.driver;
 
+import io.pagewalk.backends.boot.KernelCommandLine;
+import io.pagewalk.backends.iommu.api.IommuDomainType;
 import io.pagewalk.backends.iommu.pgtable.PageTable;
 import io.pagewalk.backends.iommu.pgtable.TablePageList;
 import io.pagewalk.backends.iommu.pgtable.TablePool;
@@ -31,7 +33,8 @@ import org.jspecify.annotations.Nullable;
  * descriptors in memory, and asks it for nothing else. Implements iommu:VTD-3 to VTD-5, VTD-8, iommu:CTX-3 to CTX-7,
  * iommu:INV-9 to INV-12.
  *
- * <p>Options: those of {@link VtdFeatures#of} and {@link TablePool}.
+ * <p>Options: those of {@link VtdFeatures#of} and {@link TablePool}. With {@code intel_iommu=sp_off} on the command line
+ * there are no large pages (VTD-5).
  *
  * <p>Thread-safe as {@link IommuDriver} says: making, attaching and closing are for one thread at a time, invalidations
  * may come from any.
@@ -50,7 +53,9 @@ public final class VtdDriver implements IommuDriver {
     private final ContextTables contexts;
     private final InvalidationQueue queue;
     private final long cap;
+    private final long ecap;
     private final int agaw;
+    private final int largeLevels;
     private final BitSet domainIds = new BitSet();
     private final List<VtdDomain> domains = new ArrayList<>();
     private volatile @Nullable TablePool pool;
@@ -73,7 +78,12 @@ public final class VtdDriver implements IommuDriver {
         contexts = new ContextTables(machine.memory(), pages);
         queue = new InvalidationQueue(registers, machine.memory(), pages.take(), pages.take());
         cap = registers.read64(VtdRegisters.CAP);
+        ecap = registers.read64(VtdRegisters.ECAP);
         agaw = VtdCapability.highestAgaw(cap);
+        boolean superpages = !KernelCommandLine.parse(machine.commandLine())
+                .options("intel_iommu")
+                .contains("sp_off");
+        largeLevels = superpages ? VtdCapability.largeLevels(cap) : 0;
         domainIds.set(0, FIRST_DOMAIN_ID);
         queue.enable();
         setRootTable();
@@ -162,7 +172,7 @@ public final class VtdDriver implements IommuDriver {
 
     private int narrow(VtdSecondStage table) {
         int width = Math.min(VtdCapability.widthOfAgaw(agaw), VtdCapability.mgaw(cap));
-        return table.narrow(VtdCapability.levelsOfAgaw(agaw), width, VtdCapability.largeLevels(cap));
+        return table.narrow(VtdCapability.levelsOfAgaw(agaw), width, largeLevels);
     }
 
     private int idOf(VtdDomain domain) {
@@ -231,6 +241,19 @@ public final class VtdDriver implements IommuDriver {
     @Override
     public BusPort port(Device device) {
         return unit.port(device.requesterId(), pool().tables());
+    }
+
+    // ---- what it wants
+
+    /** iommu:CORE-7 but for the quirks of single chips. */
+    @Override
+    public @Nullable IommuDomainType preferredType(Device device) {
+        return VtdCapability.passThrough(ecap) ? null : IommuDomainType.DMA;
+    }
+
+    @Override
+    public boolean wantsStrict() {
+        return VtdCapability.cachingMode(cap);
     }
 
     // ---- invalidating

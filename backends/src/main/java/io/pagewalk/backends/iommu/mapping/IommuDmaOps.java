@@ -193,6 +193,11 @@ final class IommuDmaOps implements DmaOps {
     }
 
     @Override
+    public boolean isDmaIommu(Device dev) {
+        return true;
+    }
+
+    @Override
     public boolean isMaskSupported(Device dev, long mask) {
         return true;
     }

@@ -31,6 +31,10 @@ final class IommuGroup {
         return error;
     }
 
+    void leave(Device device) {
+        members.remove(device);
+    }
+
     CoreDomain defaultDomain() {
         return defaultDomain;
     }

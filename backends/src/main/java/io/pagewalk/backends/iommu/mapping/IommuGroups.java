@@ -3,14 +3,24 @@ package io.pagewalk.backends.iommu.mapping;
 import io.pagewalk.dma.Device;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
+import org.jspecify.annotations.Nullable;
 
 /** The groups of a machine by device. Adding is for one thread. */
 final class IommuGroups {
     private final Map<Device, IommuGroup> byDevice = new ConcurrentHashMap<>();
+    private final Map<String, IommuGroup> byName = new ConcurrentHashMap<>();
 
-    /** Puts a device into a group that has taken it in. */
-    void put(Device device, IommuGroup group) {
+    /** Notes the group that has taken a device in, and its name if it has one. */
+    void put(Device device, @Nullable String name, IommuGroup group) {
         byDevice.put(device, group);
+        if (name != null) {
+            byName.put(name, group);
+        }
+    }
+
+    /** The group of a name, or null. */
+    @Nullable IommuGroup named(String name) {
+        return byName.get(name);
     }
 
     /** The group of a device. */

@@ -20,7 +20,7 @@ class FlushQueueTest {
     private final RecordingDriver driver = new RecordingDriver(RecordingDriver.APERTURE_48);
     private final IovaDomain iovas = new IovaDomain(machine, 4096, 1, true);
     private final IommuCore core = new IommuCore(driver.newTable(), driver, machine.log());
-    private final FlushQueue queue = new FlushQueue(2, machine.clock(), core, driver, iovas);
+    private final FlushQueue queue = new FlushQueue(2, FlushOptions.PER_CPU, machine.clock(), core, driver, iovas);
     private final TablePageList none = new TablePageList();
 
     @BeforeEach

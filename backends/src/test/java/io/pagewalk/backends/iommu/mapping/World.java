@@ -2,6 +2,7 @@ package io.pagewalk.backends.iommu.mapping;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.pagewalk.backends.iommu.api.IommuDomainType;
 import io.pagewalk.backends.swiotlb.SwiotlbBoot;
 import io.pagewalk.backends.swiotlb.SwiotlbPool;
 import io.pagewalk.dma.Device;
@@ -35,7 +36,8 @@ final class World implements AutoCloseable {
         this.driver = driver;
         SwiotlbPool pool = SwiotlbBoot.boot(
                 machine, BackendOptions.NONE, machine.commandLine().contains("swiotlb=1024"));
-        this.backend = new IommuBackend(machine, driver, pool, lazy);
+        IommuDomainType type = lazy ? IommuDomainType.DMA_FQ : IommuDomainType.DMA;
+        this.backend = new IommuBackend(machine, driver, pool, IommuBoot.fixed(machine, type));
         this.device = machine.addDevice(change.apply(DeviceConfig.named("nic")));
         this.ops = backend.attach(device);
         this.table = driver.tables.get(0);
