@@ -21,6 +21,7 @@ public final class KernelConfig {
     private static final KernelConfig DISTRIBUTION = new KernelConfig();
 
     private boolean sgChain = true;
+    private boolean sgDmaFlags = true;
     private boolean dmaOps = true;
     private ArchConfig arch = ArchConfig.x86();
     private boolean writeCombine;
@@ -32,6 +33,7 @@ public final class KernelConfig {
     private KernelConfig copy() {
         KernelConfig copy = new KernelConfig();
         copy.sgChain = sgChain;
+        copy.sgDmaFlags = sgDmaFlags;
         copy.dmaOps = dmaOps;
         copy.arch = arch;
         copy.writeCombine = writeCombine;
@@ -58,6 +60,19 @@ public final class KernelConfig {
     public KernelConfig withSgChain(boolean yes) {
         KernelConfig copy = copy();
         copy.sgChain = yes;
+        return copy;
+    }
+
+    /**
+     * Changes whether scatterlist entries have DMA flags, {@code NEED_SG_DMA_FLAGS}. Without them the flags of the
+     * lists that the machine allocates always read false.
+     *
+     * @param yes whether entries have them (dma-core:SG-2)
+     * @return a changed copy
+     */
+    public KernelConfig withSgDmaFlags(boolean yes) {
+        KernelConfig copy = copy();
+        copy.sgDmaFlags = yes;
         return copy;
     }
 
@@ -148,6 +163,15 @@ public final class KernelConfig {
      */
     public boolean sgChain() {
         return sgChain;
+    }
+
+    /**
+     * Whether scatterlist entries have DMA flags.
+     *
+     * @return {@code NEED_SG_DMA_FLAGS}
+     */
+    public boolean sgDmaFlags() {
+        return sgDmaFlags;
     }
 
     /**

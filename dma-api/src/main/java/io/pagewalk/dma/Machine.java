@@ -4,12 +4,14 @@ import io.pagewalk.dma.events.DmaListener;
 import io.pagewalk.dma.memory.Addresses;
 import io.pagewalk.dma.memory.CmaAreas;
 import io.pagewalk.dma.memory.CpuMemory;
+import io.pagewalk.dma.memory.DevicePages;
 import io.pagewalk.dma.memory.KernelLayout;
 import io.pagewalk.dma.memory.PageAllocator;
 import io.pagewalk.dma.memory.PageFrames;
 import io.pagewalk.dma.memory.PhysRange;
 import io.pagewalk.dma.memory.PhysicalMemory;
 import io.pagewalk.dma.memory.RamMap;
+import io.pagewalk.dma.scatterlist.Scatterlists;
 import io.pagewalk.dma.spi.BackendOptions;
 import io.pagewalk.dma.spi.DmaBackend;
 import io.pagewalk.dma.spi.DmaBackends;
@@ -33,6 +35,7 @@ public final class Machine implements AutoCloseable {
     private final CpuMemory cpuMemory;
     private final PageFrames frames;
     private final PageAllocator pages;
+    private final DevicePages devicePages = new DevicePages();
     private final KernelLayout layout;
     private final int cpus;
     private final String commandLine;
@@ -46,6 +49,7 @@ public final class Machine implements AutoCloseable {
     private final KernelLog log = new KernelLog(clock);
     private final FaultLog faults = new FaultLog(clock);
     private final FailureInjection failures = new FailureInjection();
+    private final Scatterlists scatterlists;
     private final @Nullable DmaListener listener;
     private final Map<String, Device> devices = new LinkedHashMap<>();
     private final RequesterIds requesterIds = new RequesterIds();
@@ -72,6 +76,7 @@ public final class Machine implements AutoCloseable {
         commandLine = builder.commandLine;
         kernelModel = builder.kernelModel;
         hostBridgeWindows = builder.hostBridgeWindows;
+        scatterlists = new Scatterlists(kernelConfig, log, failures, devicePages);
         listener = builder.listener == null ? null : builder.listener.listenTo(clock);
         backendName = builder.backendName;
         backend = DmaBackends.byName(backendName).provider().create(backendName, this, builder.options);
@@ -190,6 +195,24 @@ public final class Machine implements AutoCloseable {
      */
     public PageAllocator pages() {
         return pages;
+    }
+
+    /**
+     * Which pages are device memory.
+     *
+     * @return the registry, empty at first
+     */
+    public DevicePages devicePages() {
+        return devicePages;
+    }
+
+    /**
+     * Where scatterlists are allocated and freed.
+     *
+     * @return the machine's one
+     */
+    public Scatterlists scatterlists() {
+        return scatterlists;
     }
 
     /**
