@@ -40,7 +40,7 @@ class CasesListTest {
 
     @BeforeAll
     static void read() throws IOException {
-        Path root = Path.of("").toAbsolutePath().getParent();
+        Path root = Path.of("..");
         for (String line : Files.readAllLines(root.resolve("docs/cases.md"))) {
             Matcher row = ROW.matcher(line);
             if (row.matches()) {

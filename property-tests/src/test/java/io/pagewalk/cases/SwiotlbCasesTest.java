@@ -111,7 +111,7 @@ class SwiotlbCasesTest {
         long[] lasts = new long[holes];
         for (int set = 0; set < sets; set++) {
             boolean hasHole = set < holes;
-            firsts[set] = dma.mapPage(HIGH, (hasHole ? 127 : 128) * SLOT, TO_DEVICE, 0);
+            firsts[set] = dma.mapPage(HIGH, (hasHole ? 127L : 128L) * SLOT, TO_DEVICE, 0);
             if (hasHole) {
                 lasts[set] = dma.mapPage(HIGH, SLOT, TO_DEVICE, 0);
             }

@@ -117,7 +117,7 @@ public final class DirectOps implements DmaOps {
             overflow.warn(overflowText(device, "DMA", dmaAddr, sizeBytes, "DIR-11"));
         }
         FailureSlot failure = device.failure(cpu);
-        if (dmaAddr == -1L) {
+        if (dmaAddr == -1L && device.hasRanges()) {
             failure.record(FailureReason.NO_RANGE, Errno.ENOMEM, physAddr, sizeBytes, 0, 0);
         } else {
             failure.record(
