@@ -127,7 +127,7 @@ public final class Device {
      * @return the slot of that CPU's handle
      */
     public FailureSlot failure(int cpu) {
-        return handles[cpu].failureSlot();
+        return dma(cpu).failureSlot();
     }
 
     /**

@@ -15,7 +15,29 @@ import org.jspecify.annotations.Nullable;
  */
 final class ModelMapping {
     /** A buffer, and the pool's copy of it when it is bounced. */
-    record Element(Buffer buffer, byte @Nullable [] copy, int slots) {}
+    static final class Element {
+        private final Buffer buffer;
+        private final byte @Nullable [] copy;
+        private final int slots;
+
+        Element(Buffer buffer, byte @Nullable [] copy, int slots) {
+            this.buffer = buffer;
+            this.copy = copy;
+            this.slots = slots;
+        }
+
+        Buffer buffer() {
+            return buffer;
+        }
+
+        byte @Nullable [] copy() {
+            return copy;
+        }
+
+        int slots() {
+            return slots;
+        }
+    }
 
     private final ModelMemory memory;
     final Device device;

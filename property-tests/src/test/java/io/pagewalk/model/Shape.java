@@ -54,7 +54,7 @@ record Shape(String backend, int minAlignMask, int narrowBits, boolean trusted) 
         if (isIommu()) {
             return !trusted && ((physAddr | sizeBytes) & (Addresses.PAGE_SIZE - 1)) != 0;
         }
-        return backend.equals("swiotlb") || isDirect() && Addresses.lessThan(mask, physAddr + sizeBytes - 1);
+        return backend.equals("swiotlb") || (isDirect() && Addresses.lessThan(mask, physAddr + sizeBytes - 1));
     }
 
     /** Bytes that a bounce takes from the pool (dma-core:SWM-3, SWM-4, iommu:BNC-1). */
