@@ -6,6 +6,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.Supplier;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -26,7 +27,9 @@ public final class KernelLog {
         /** A WARN with a stack trace in the kernel: something is wrong in a driver or in the kernel. */
         WARN,
         /** A plain message. */
-        MESSAGE
+        MESSAGE,
+        /** What the kernel says of itself when all is well; not passed to SLF4J as a warning. */
+        INFO
     }
 
     /**
@@ -90,6 +93,16 @@ public final class KernelLog {
     }
 
     /**
+     * Records that all is well.
+     *
+     * @param site where, a short constant name
+     * @param text what, with its numbers
+     */
+    public void info(String site, String text) {
+        add(Kind.INFO, site, text);
+    }
+
+    /**
      * Finds or makes a place that logs, for those who pass it often: it tells whether a text is wanted before one is
      * built.
      *
@@ -113,7 +126,15 @@ public final class KernelLog {
         kept.addLast(new Entry(sequence++, clock.nowNanos(), kind, site.name, text));
         if (!site.toldSlf4j) {
             site.toldSlf4j = true;
-            LOGGER.warn("{}: {}", site.name, text);
+            tellSlf4j(kind, site.name, text);
+        }
+    }
+
+    private static void tellSlf4j(Kind kind, String site, String text) {
+        if (kind == Kind.INFO) {
+            LOGGER.info("{}: {}", site, text);
+        } else {
+            LOGGER.warn("{}: {}", site, text);
         }
     }
 
@@ -203,6 +224,18 @@ public final class KernelLog {
         public void warn(String text) {
             keep(Kind.WARN, this, text);
             countWarn(name, text);
+        }
+
+        /**
+         * Counts an occurrence of something that the kernel WARNs about once, and records the first.
+         *
+         * @param text what, with its numbers; asked for the first time only
+         * @throws KernelWarnException when WARNs are fatal and it is the first
+         */
+        public void warnOnce(Supplier<String> text) {
+            if (isFirst()) {
+                warn(text.get());
+            }
         }
 
         /**

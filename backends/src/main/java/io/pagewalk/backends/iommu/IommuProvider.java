@@ -36,7 +36,7 @@ public final class IommuProvider implements DmaBackendProvider {
 
     @Override
     public DmaBackend create(String variant, Machine machine, BackendOptions options) {
-        SwiotlbPool pool = SwiotlbBoot.boot(machine, options, false);
+        SwiotlbPool pool = SwiotlbBoot.boot(machine, options, false).defaultMem();
         return new IommuBackend(machine, new VtdDriver(machine, options), pool, variant.equals(LAZY));
     }
 }

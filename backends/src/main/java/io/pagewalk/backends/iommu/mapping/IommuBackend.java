@@ -1,9 +1,11 @@
 package io.pagewalk.backends.iommu.mapping;
 
 import io.pagewalk.backends.boot.KernelCommandLine;
+import io.pagewalk.backends.direct.DirectCore;
 import io.pagewalk.backends.direct.DirectOps;
 import io.pagewalk.backends.iommu.driver.IommuDriver;
 import io.pagewalk.backends.iommu.pgtable.PageTable;
+import io.pagewalk.backends.swiotlb.DeviceIoTlb;
 import io.pagewalk.backends.swiotlb.SwiotlbPool;
 import io.pagewalk.dma.Device;
 import io.pagewalk.dma.Machine;
@@ -74,7 +76,7 @@ public final class IommuBackend implements DmaBackend {
                         "iommu_setup_dma_ops",
                         "Failed to set up IOMMU for device " + device.name() + " (error " + errno
                                 + "); retaining platform DMA ops");
-        return new DirectOps(machine, pool);
+        return new DirectOps(new DirectCore(machine), new DeviceIoTlb(pool));
     }
 
     @Override

@@ -2,6 +2,7 @@ package io.pagewalk.backends.iommu.mapping;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.pagewalk.backends.RecordingCache;
 import io.pagewalk.backends.swiotlb.SwiotlbBoot;
 import io.pagewalk.backends.swiotlb.SwiotlbPool;
 import io.pagewalk.dma.Device;
@@ -34,7 +35,8 @@ final class World implements AutoCloseable {
         this.machine = machine;
         this.driver = driver;
         SwiotlbPool pool = SwiotlbBoot.boot(
-                machine, BackendOptions.NONE, machine.commandLine().contains("swiotlb=1024"));
+                        machine, BackendOptions.NONE, machine.commandLine().contains("swiotlb=1024"))
+                .defaultMem();
         this.backend = new IommuBackend(machine, driver, pool, lazy);
         this.device = machine.addDevice(change.apply(DeviceConfig.named("nic")));
         this.ops = backend.attach(device);
@@ -42,7 +44,7 @@ final class World implements AutoCloseable {
     }
 
     static Machine.Builder builder() {
-        return Machine.builder().ramBytes(64 << 20).cpus(CPUS);
+        return Machine.builder().ramBytes(64 << 20).cpus(CPUS).kernelConfig(new RecordingCache().kernel());
     }
 
     static World strict() {
