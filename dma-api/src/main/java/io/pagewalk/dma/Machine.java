@@ -51,9 +51,9 @@ public final class Machine implements AutoCloseable {
     private final KernelLog log = new KernelLog(clock);
     private final FaultLog faults = new FaultLog(clock);
     private final FailureInjection failures = new FailureInjection();
+    private final Scatterlists scatterlists;
     private final CoherentRegions coherentRegions;
     private final Interrupts interrupts;
-    private final Scatterlists scatterlists;
     private final @Nullable DmaListener listener;
     private final Map<String, Device> devices = new LinkedHashMap<>();
     private final RequesterIds requesterIds = new RequesterIds();

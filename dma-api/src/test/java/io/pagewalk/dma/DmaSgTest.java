@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.pagewalk.dma.events.DmaListener;
 import io.pagewalk.dma.fake.World;
+import io.pagewalk.dma.scatterlist.SgAppendTable;
 import io.pagewalk.dma.scatterlist.SgTable;
 import java.util.ArrayList;
 import java.util.List;
@@ -159,5 +160,26 @@ class DmaSgTest {
         listened.dma.mapSg(list, 3, DmaDirection.TO_DEVICE, 0);
 
         assertThat(told).containsExactly("mapped 3 to 3 first 4096", "unmapping 3", "mapped 3 to -5 first -1");
+    }
+
+    @Test
+    void aFreedListIsNotMapped() { // SG-12: its count stays, its entries are gone
+        SgTable table = new SgTable(1);
+        world.machine.scatterlists().allocTable(table, 3);
+        assertThat(world.dma.mapSgTable(table, DmaDirection.TO_DEVICE, 0)).isZero();
+        world.machine.scatterlists().freeTable(table);
+
+        assertThatThrownBy(() -> world.dma.unmapSgTable(table, DmaDirection.TO_DEVICE, 0))
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessage("3 entries of a list of 0");
+    }
+
+    @Test
+    void spareEntriesOfAnAppendTableMayBeMapped() { // SGA-8: they exist, and the kernel takes the caller's count
+        SgAppendTable append = new SgAppendTable();
+        world.machine.scatterlists().allocAppendTableFromPages(append, new long[] {1}, 1, 0, 0x1000, 0x1000, 2);
+
+        assertThat(world.dma.mapSg(append.table(), 3, DmaDirection.TO_DEVICE, 0))
+                .isEqualTo(3);
     }
 }
