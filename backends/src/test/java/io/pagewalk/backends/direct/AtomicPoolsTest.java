@@ -52,9 +52,10 @@ class AtomicPoolsTest {
     }
 
     private static Device device(Machine machine, long mask) {
-        return machine.addDevice(io.pagewalk.dma.DeviceConfig.named("dev" + machine.devices().size())
-                .withCoherent(false)
-                .withCoherentMask(mask));
+        return machine.addDevice(
+                io.pagewalk.dma.DeviceConfig.named("dev" + machine.devices().size())
+                        .withCoherent(false)
+                        .withCoherentMask(mask));
     }
 
     private static @Nullable CoherentBuffer atomic(Device device, long sizeBytes) {
@@ -146,7 +147,9 @@ class AtomicPoolsTest {
         assertThat(physAddr(device.dma().alloc(0x1000))).as("may wait").isEqualTo(4 * GIB + 128 * KIB);
         Device coherent = machine.addDevice(io.pagewalk.dma.DeviceConfig.named("coherent"));
         assertThat(physAddr(atomic(coherent, 0x1000))).isEqualTo(4 * GIB + 132 * KIB);
-        assertThat(machine.kernelMemory().vmapCount()).as("a pool is mapped already").isEqualTo(1);
+        assertThat(machine.kernelMemory().vmapCount())
+                .as("a pool is mapped already")
+                .isEqualTo(1);
     }
 
     @Test
@@ -198,8 +201,12 @@ class AtomicPoolsTest {
     void poolOutOfReachIsLeftForTheNext() {
         Machine machine = machine();
         Device device = device(machine, 0x1_0000_0fffL);
-        assertThat(physAddr(atomic(device, 0x2000))).as("kernel's pool ends behind the mask").isEqualTo(16 * MIB);
-        assertThat(physAddr(atomic(device, 0x1000))).as("its first page is free").isEqualTo(4 * GIB);
+        assertThat(physAddr(atomic(device, 0x2000)))
+                .as("kernel's pool ends behind the mask")
+                .isEqualTo(16 * MIB);
+        assertThat(physAddr(atomic(device, 0x1000)))
+                .as("its first page is free")
+                .isEqualTo(4 * GIB);
     }
 
     @Test
@@ -271,7 +278,9 @@ class AtomicPoolsTest {
         while (load(device)) {
             loads++;
         }
-        assertThat(loads).as("512 pages: the load that needs a fifth page fails").isEqualTo(508);
+        assertThat(loads)
+                .as("512 pages: the load that needs a fifth page fails")
+                .isEqualTo(508);
         List<String> held = new ArrayList<>();
         machine.checkIdle(held::add);
         assertThat(held).anyMatch(line -> line.contains("the atomic pool of zone NORMAL has 2080768 bytes in use"));

@@ -32,8 +32,8 @@ class DirectIncoherentTest {
     private static DirectWorld world(UnaryOperator<ArchConfig> change) {
         ArchConfig arch = change.apply(new RecordingCache().arch());
         RestrictedPool region = RestrictedPool.of("region", PhysRange.ofSize(0x2000_0000L, 0x10_0000));
-        return DirectWorld.of(b -> b.kernelConfig(KernelConfig.distribution().withArch(arch))
-                .restrictedPools(region));
+        return DirectWorld.of(
+                b -> b.kernelConfig(KernelConfig.distribution().withArch(arch)).restrictedPools(region));
     }
 
     private static Device incoherent(DirectWorld world) {
@@ -75,10 +75,13 @@ class DirectIncoherentTest {
         Device device = incoherent(world);
         CoherentBuffer buffer = device.dma().alloc(0x1001);
         assertThat(buffer.dmaAddr()).isEqualTo(BEHIND_POOL);
-        assertThat(world.byteAt(BEHIND_POOL + 0x1fff)).as("zeroed to the end of the page").isZero();
+        assertThat(world.byteAt(BEHIND_POOL + 0x1fff))
+                .as("zeroed to the end of the page")
+                .isZero();
         assertThat(world.machine.kernelMemory().vmapCount()).isEqualTo(1);
         assertThat(world.machine.layout().isVmalloc(buffer.cpuAddr())).isTrue();
-        assertThat(world.machine.kernelMemory().physAddr(buffer.cpuAddr() + 0x1000)).isEqualTo(BEHIND_POOL + 0x1000);
+        assertThat(world.machine.kernelMemory().physAddr(buffer.cpuAddr() + 0x1000))
+                .isEqualTo(BEHIND_POOL + 0x1000);
         buffer.close();
         assertThat(world.machine.kernelMemory().vmapCount()).isZero();
         world.assertIdle();
@@ -93,9 +96,8 @@ class DirectIncoherentTest {
         DirectWorld world = world(arch -> arch);
         Device device = incoherent(world);
         world.fill(4L << 30, 0x1000, 0x77);
-        CoherentBuffer buffer = Objects.requireNonNull(device.dma()
-                .memory()
-                .allocAttrs(0x1000, Gfp.KERNEL | Gfp.ZERO, DmaAttrs.NO_KERNEL_MAPPING));
+        CoherentBuffer buffer = Objects.requireNonNull(
+                device.dma().memory().allocAttrs(0x1000, Gfp.KERNEL | Gfp.ZERO, DmaAttrs.NO_KERNEL_MAPPING));
         assertThat(buffer.cpuAddr()).isEqualTo(KernelMemory.pageCookie(4L << 30));
         assertThat(buffer.dmaAddr()).isEqualTo(4L << 30);
         assertThat(world.byteAt(4L << 30)).as("__GFP_ZERO is stripped").isEqualTo(0x77);
@@ -127,7 +129,8 @@ class DirectIncoherentTest {
     @DisplayName("ALC-3, ALC-13: an architecture's own allocator comes first, for devices that are not coherent")
     void ownAllocatorComesFirst() {
         Hook hook = new Hook();
-        DirectWorld world = world(arch -> arch.withDmaAlloc(hook).withRemap(true).withGlobalPool(true));
+        DirectWorld world =
+                world(arch -> arch.withDmaAlloc(hook).withRemap(true).withGlobalPool(true));
         Device device = incoherent(world);
         CoherentBuffer buffer = Objects.requireNonNull(
                 device.dma().memory().allocAttrs(0x1001, Gfp.KERNEL, DmaAttrs.NO_WARN | DmaAttrs.WRITE_COMBINE));
@@ -166,14 +169,19 @@ class DirectIncoherentTest {
         Device device = incoherent(world);
         assertThat(device.dma().allocCoherent(0x1000, 0)).as("no region").isNull();
         assertThat(device.dma().lastFailure().reason()).isEqualTo(FailureReason.NO_MEMORY);
-        assertThat(world.machine.coherentRegions().declareGlobal(0x3000_0000L, 0x4000)).isZero();
+        assertThat(world.machine.coherentRegions().declareGlobal(0x3000_0000L, 0x4000))
+                .isZero();
         CoherentBuffer buffer = device.dma().alloc(0x1001);
         assertThat(buffer.dmaAddr()).isEqualTo(0x3000_0000L);
         assertThat(buffer.sizeBytes()).isEqualTo(0x1001);
-        assertThat(Objects.requireNonNull(world.machine.coherentRegions().global()).freePages()).isEqualTo(2);
+        assertThat(Objects.requireNonNull(world.machine.coherentRegions().global())
+                        .freePages())
+                .isEqualTo(2);
         assertThat(device.dma().allocCoherent(0x3000, 0)).as("null is final").isNull();
         buffer.close();
-        assertThat(Objects.requireNonNull(world.machine.coherentRegions().global()).freePages()).isEqualTo(4);
+        assertThat(Objects.requireNonNull(world.machine.coherentRegions().global())
+                        .freePages())
+                .isEqualTo(4);
         assertThat(world.machine.log().warnCount()).isZero();
         world.assertIdle();
     }
@@ -190,7 +198,8 @@ class DirectIncoherentTest {
         assertThat(world.byteAt((4L << 30) + 0x1fff)).isZero();
         device.dma().memory().freePages(0x1001, pages.physAddr(), pages.dmaAddr(), BIDIRECTIONAL);
         world.assertIdle();
-        assertThat(device.dma().memory().allocPages(0, BIDIRECTIONAL, Gfp.KERNEL)).isNull();
+        assertThat(device.dma().memory().allocPages(0, BIDIRECTIONAL, Gfp.KERNEL))
+                .isNull();
         assertThat(device.dma().lastFailure().reason()).isEqualTo(FailureReason.NO_MEMORY);
     }
 }

@@ -60,8 +60,7 @@ class DirectPagesTest {
     })
     void limitChoosesTheZone(String mask, String busLimit, String physAddr) {
         DirectWorld world = pc();
-        Device device =
-                world.device(c -> c.withCoherentMask(Long.decode(mask)).withBusLimit(Long.decode(busLimit)));
+        Device device = world.device(c -> c.withCoherentMask(Long.decode(mask)).withBusLimit(Long.decode(busLimit)));
         assertThat(physAddr(device, 0x1000, Gfp.KERNEL)).isEqualTo(Long.decode(physAddr));
     }
 
@@ -69,8 +68,8 @@ class DirectPagesTest {
     @DisplayName("ALC-6: the limit is a physical one: dma-ranges translate it, and what they do not reach is no limit")
     void limitIsTranslated() {
         DirectWorld world = pc();
-        Device offset = world.device(
-                c -> c.withCoherentMask(0x4000_0fffL).withRanges(new DmaRange(0, 0x4000_0000L, 8 * GIB)));
+        Device offset =
+                world.device(c -> c.withCoherentMask(0x4000_0fffL).withRanges(new DmaRange(0, 0x4000_0000L, 8 * GIB)));
         assertThat(physAddr(offset, 0x1000, Gfp.KERNEL))
                 .as("0xfff, in zone DMA, where page 0 is nobody's")
                 .isEqualTo(-1);
@@ -101,7 +100,9 @@ class DirectPagesTest {
     void noPageEndsIt() {
         DirectWorld world = pc();
         world.machine.failures().failNth("direct.pages", 2);
-        assertThat(physAddr(world, 0x1_0000_ffffL, 0x2_0000)).as("the second try has no page").isEqualTo(-1);
+        assertThat(physAddr(world, 0x1_0000_ffffL, 0x2_0000))
+                .as("the second try has no page")
+                .isEqualTo(-1);
         assertThat(world.machine.failures().passed()).isEqualTo(2);
         world.assertIdle();
     }
@@ -115,7 +116,9 @@ class DirectPagesTest {
         assertThat(noDma32.machine.failures().passed()).isEqualTo(2);
         DirectWorld noDma = zones(false, true, 0xff_ffffL);
         noDma.machine.failures().failNth(Long.MAX_VALUE);
-        assertThat(physAddr(noDma, 0x1_0000_ffffL, 0x2_0000)).as("low memory is DMA32's").isEqualTo(0x2_0000);
+        assertThat(physAddr(noDma, 0x1_0000_ffffL, 0x2_0000))
+                .as("low memory is DMA32's")
+                .isEqualTo(0x2_0000);
         assertThat(physAddr(noDma, 0x1_ffffL, 0x4_0000)).isEqualTo(-1);
         assertThat(noDma.machine.failures().passed()).isEqualTo(3);
         DirectWorld none = zones(false, false, 0xff_ffffL);
@@ -128,11 +131,15 @@ class DirectPagesTest {
     void zoneLimitMovesTheZone() {
         DirectWorld pi = zones(true, true, 0x3fff_ffffL);
         assertThat(physAddr(pi, 0x3fff_ffffL, 0x1000)).isEqualTo(0x1000);
-        assertThat(physAddr(pi, 0x4000_0fffL, 0x1000)).as("DMA32 begins at 1 GiB").isEqualTo(0x4000_0000L);
+        assertThat(physAddr(pi, 0x4000_0fffL, 0x1000))
+                .as("DMA32 begins at 1 GiB")
+                .isEqualTo(0x4000_0000L);
         assertThat(pi.device(c -> c).setMask(0x3fff_fffeL)).isEqualTo(-5);
         assertThat(pi.device(c -> c).setMask(0x3fff_ffffL)).isZero();
         DirectWorld noDma = zones(false, true, 0xff_ffffL);
-        assertThat(noDma.device(c -> c).setMask(0xff_ffffL)).as("all RAM is needed").isEqualTo(-5);
+        assertThat(noDma.device(c -> c).setMask(0xff_ffffL))
+                .as("all RAM is needed")
+                .isEqualTo(-5);
         assertThat(noDma.device(c -> c).setMask(0xffff_ffffL)).isZero();
     }
 
@@ -200,8 +207,8 @@ class DirectPagesTest {
         DirectWorld world = withAreas();
         Device low = world.device(c -> c.withMask(0x3fff_ffffL));
         assertThat(physAddr(low, 0x2000, Gfp.KERNEL)).as("after DMA32, DMA").isEqualTo(0x2000);
-        assertThat(world.machine.cma().all()).allSatisfy(area -> assertThat(area.usedPages())
-                .isZero());
+        assertThat(world.machine.cma().all())
+                .allSatisfy(area -> assertThat(area.usedPages()).isZero());
     }
 
     @Test
@@ -217,8 +224,8 @@ class DirectPagesTest {
         node.close();
         plain.close();
         buddy.close();
-        assertThat(world.machine.cma().all()).allSatisfy(area -> assertThat(area.usedPages())
-                .isZero());
+        assertThat(world.machine.cma().all())
+                .allSatisfy(area -> assertThat(area.usedPages()).isZero());
         world.assertIdle();
     }
 
@@ -230,7 +237,8 @@ class DirectPagesTest {
         DirectWorld other = DirectWorld.of(b -> b.commandLine("swiotlb=noforce").cma(areas));
         assertThat(one.machine.pages().hasFreePagesWithin(DEFAULT_AREA.first(), 16 * MIB))
                 .isFalse();
-        assertThat(one.machine.pages().freeBytes(Zone.DMA32)).isEqualTo(pc().machine.pages().freeBytes(Zone.DMA32) - 16 * MIB);
+        assertThat(one.machine.pages().freeBytes(Zone.DMA32))
+                .isEqualTo(pc().machine.pages().freeBytes(Zone.DMA32) - 16 * MIB);
         assertThat(physAddr(on(one, -1, null), 0x2000, Gfp.KERNEL)).isEqualTo(0x4000_0000L);
         assertThat(physAddr(on(other, -1, null), 0x2000, Gfp.KERNEL)).isEqualTo(0x4000_0000L);
     }
