@@ -137,7 +137,7 @@ public final class Device extends DeviceLimits {
      * @return the slot of that CPU's handle
      */
     public FailureSlot failure(int cpu) {
-        return handles[cpu].failureSlot();
+        return dma(cpu).failureSlot();
     }
 
     /**

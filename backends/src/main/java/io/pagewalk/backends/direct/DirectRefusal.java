@@ -43,7 +43,7 @@ final class DirectRefusal {
             site.warn(overflowText(device, "DMA", dmaAddr, sizeBytes, "DIR-11"));
         }
         FailureSlot failure = device.failure(cpu);
-        if (dmaAddr == -1L) {
+        if (dmaAddr == -1L && device.hasRanges()) {
             failure.record(FailureReason.NO_RANGE, Errno.ENOMEM, physAddr, sizeBytes, 0, 0);
         } else if (DirectReach.isCapable(device, dmaAddr, sizeBytes)) {
             failure.record(FailureReason.NO_POOL, Errno.ENOMEM, physAddr, sizeBytes, 0, 0);
