@@ -163,10 +163,10 @@ public final class IommuBackend implements DmaBackend, Iommu {
 
     // ---- the backend
 
-    /** Its part is the {@link Iommu}. */
+    /** Its parts are the {@link Iommu} and those of its driver. */
     @Override
     public <T> @Nullable T part(Class<T> type) {
-        return type == Iommu.class ? type.cast(this) : null;
+        return type == Iommu.class ? type.cast(this) : driver.part(type);
     }
 
     @Override
