@@ -49,7 +49,11 @@ public final class IovaDomain {
         this.caches = new IovaRcache[cached ? ORDERS : 0];
         for (int order = 0; order < caches.length; order++) {
             caches[order] = new IovaRcache(
-                    machine.cpus(), magazineEntries, machine.clock(), machine.failures().point("iommu.magazine"), this::releaseCached);
+                    machine.cpus(),
+                    magazineEntries,
+                    machine.clock(),
+                    machine.failures().point("iommu.magazine"),
+                    this::releaseCached);
         }
     }
 

@@ -4,8 +4,8 @@ import io.pagewalk.dma.memory.Addresses;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Page frame numbers of one size class, {@link #CAPACITY} of them in the kernel (iommu:RC-2). Not thread-safe: it belongs to whoever
- * holds the lock of the list or CPU it is on.
+ * Page frame numbers of one size class, {@link #CAPACITY} of them in the kernel (iommu:RC-2). Not thread-safe: it
+ * belongs to whoever holds the lock of the list or CPU it is on.
  */
 final class IovaMagazine {
     static final int CAPACITY = 127;

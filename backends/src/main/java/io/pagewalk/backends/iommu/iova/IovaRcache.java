@@ -60,7 +60,8 @@ final class IovaRcache {
      * @param magazinePoint fails the allocation of a magazine
      * @param release gives a pfn back to the tree
      */
-    IovaRcache(int cpuCount, int magazineEntries, VirtualClock clock, FailurePoint magazinePoint, LongConsumer release) {
+    IovaRcache(
+            int cpuCount, int magazineEntries, VirtualClock clock, FailurePoint magazinePoint, LongConsumer release) {
         this.cpus = new CpuCache[cpuCount];
         for (int cpu = 0; cpu < cpuCount; cpu++) {
             cpus[cpu] = new CpuCache(magazineEntries);

@@ -109,7 +109,7 @@ public final class IommuBackend implements DmaBackend, Iommu {
 
     @Override
     public IommuPagingDomain allocPagingDomain() {
-        return new PagingDomain(driver.newTable(), driver, machine.log(), groups);
+        return new PagingDomain(machine, driver.newTable(), driver, groups);
     }
 
     @Override
@@ -143,8 +143,8 @@ public final class IommuBackend implements DmaBackend, Iommu {
     @Override
     public int setDefaultType(Device device, String type) {
         CoreDomain domain = groups.of(device).defaultDomain();
-        boolean known = type.equals("auto")
-                || List.of("identity", "DMA", "DMA-FQ").contains(type);
+        boolean known =
+                type.equals("auto") || List.of("identity", "DMA", "DMA-FQ").contains(type);
         if (!known) {
             return -Errno.EINVAL;
         }

@@ -33,12 +33,37 @@ class PagingDomainProperties {
 
     /** Places where something happens: ends of tables, of gigabytes, of the width. */
     private static final long[] PLACES = {
-        0, PAGE, MIB2 - PAGE, MIB2, 2 * MIB2, GIB - MIB2, GIB - PAGE, GIB, GIB + MIB2, 2 * GIB, 3 * GIB, WIDTH_END - GIB,
-        WIDTH_END - MIB2, WIDTH_END - PAGE, WIDTH_END,
+        0,
+        PAGE,
+        MIB2 - PAGE,
+        MIB2,
+        2 * MIB2,
+        GIB - MIB2,
+        GIB - PAGE,
+        GIB,
+        GIB + MIB2,
+        2 * GIB,
+        3 * GIB,
+        WIDTH_END - GIB,
+        WIDTH_END - MIB2,
+        WIDTH_END - PAGE,
+        WIDTH_END,
     };
 
     private static final long[] SIZES = {
-        0, PAGE, 2 * PAGE, 511 * PAGE, MIB2, MIB2 + PAGE, 2 * MIB2, GIB - MIB2, GIB, GIB + MIB2 + PAGE, 2 * GIB, 1, PAGE + 1,
+        0,
+        PAGE,
+        2 * PAGE,
+        511 * PAGE,
+        MIB2,
+        MIB2 + PAGE,
+        2 * MIB2,
+        GIB - MIB2,
+        GIB,
+        GIB + MIB2 + PAGE,
+        2 * GIB,
+        1,
+        PAGE + 1,
     };
 
     /**
@@ -83,9 +108,7 @@ class PagingDomainProperties {
                 .allocatable(List.of(new PhysRange(1 << 20, (33 << 20) - 1)))
                 .commandLine("swiotlb=noforce")
                 .backend("iommu-strict")
-                .backendOptions(BackendOptions.NONE
-                        .with("iommu.widthBits", 39)
-                        .with("iommu.tablePoolBytes", 64 * PAGE))
+                .backendOptions(BackendOptions.NONE.with("iommu.widthBits", 39).with("iommu.tablePoolBytes", 64 * PAGE))
                 .build();
     }
 
@@ -151,8 +174,8 @@ class PagingDomainProperties {
 
     private static List<String> leaves(SortedMapModel model) {
         List<String> all = new ArrayList<>();
-        model.leaves.forEach((iova, leaf) ->
-                all.add(text(iova, leaf.phys(), SortedMapModel.span(leaf.level()), leaf.perm())));
+        model.leaves.forEach(
+                (iova, leaf) -> all.add(text(iova, leaf.phys(), SortedMapModel.span(leaf.level()), leaf.perm())));
         return all;
     }
 

@@ -4,8 +4,8 @@ import java.util.Map;
 import java.util.TreeMap;
 
 /**
- * What a VT-d domain of three levels must hold, told by a sorted map of leaves and the places that have a table, without
- * any bytes: every rule written down a second time, as plainly as possible.
+ * What a VT-d domain of three levels must hold, told by a sorted map of leaves and the places that have a table,
+ * without any bytes: every rule written down a second time, as plainly as possible.
  */
 final class SortedMapModel {
     static final int EINVAL = -22;
@@ -78,7 +78,9 @@ final class SortedMapModel {
         return best;
     }
 
-    /** All of it, unless the next larger page fits whole behind the nearest boundary that both addresses reach at once. */
+    /**
+     * All of it, unless the next larger page fits whole behind the nearest boundary that both addresses reach at once.
+     */
     private static long chunk(long page, long iova, long phys, long size) {
         if (page < span(LEVELS)) {
             long next = page * 512;
@@ -163,7 +165,8 @@ final class SortedMapModel {
     /** What lies wholly within the range goes, tables as well; a large leaf that is not covered stays. */
     private void drop(long first, long last) {
         leaves.entrySet()
-                .removeIf(e -> e.getKey() >= first && e.getKey() + span(e.getValue().level()) - 1 <= last);
+                .removeIf(e ->
+                        e.getKey() >= first && e.getKey() + span(e.getValue().level()) - 1 <= last);
         for (int level = 2; level <= LEVELS; level++) {
             long bytes = span(level);
             tables(level).keySet().removeIf(start -> start >= first && start + bytes - 1 <= last);

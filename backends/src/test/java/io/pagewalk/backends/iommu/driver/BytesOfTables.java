@@ -22,7 +22,8 @@ public final class BytesOfTables {
     }
 
     private static long rootOf(PhysicalMemory memory, Machine machine, Device device) {
-        long rootTable = Objects.requireNonNull(machine.part(RegisterFile.class)).read64(VtdRegisters.RTADDR);
+        long rootTable =
+                Objects.requireNonNull(machine.part(RegisterFile.class)).read64(VtdRegisters.RTADDR);
         long contextTable = word(memory, rootTable + (device.requesterId() >> 8) * 16L) / 4096 * 4096;
         return word(memory, contextTable + (device.requesterId() & 0xff) * 16L) / 4096 * 4096;
     }

@@ -295,7 +295,9 @@ class IovaDomainTest {
     void boundWrapsOnlyBelowTheSize() {
         long pfn = alloc(32);
         free(pfn, 32);
-        assertThat(iovas.allocFast(0, 32, 0x1f, false)).as("bound 0: pfn 0 only").isZero();
+        assertThat(iovas.allocFast(0, 32, 0x1f, false))
+                .as("bound 0: pfn 0 only")
+                .isZero();
         assertThat(iovas.allocFast(0, 32, 0x1e, false)).as("bound wraps").isEqualTo(pfn);
     }
 

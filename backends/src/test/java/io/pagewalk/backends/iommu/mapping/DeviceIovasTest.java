@@ -121,7 +121,8 @@ class DeviceIovasTest {
             long page = world.map(RAM, 0x1000);
             for (long size = 1L << 31; size >= 0x1000; size >>= 1) {
                 while (world.map(0, size) != Dma.DMA_MAPPING_ERROR) {
-                    assertThat(world.machine.log().count("iommu_dma_alloc_iova")).isZero();
+                    assertThat(world.machine.log().count("iommu_dma_alloc_iova"))
+                            .isZero();
                 }
             }
             world.unmap(1, page, 0x1000);

@@ -3,9 +3,9 @@ package io.pagewalk.backends.iommu.mapping;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.pagewalk.dma.DmaDirection;
-import io.pagewalk.dma.Machine;
 import io.pagewalk.dma.Errno;
 import io.pagewalk.dma.FailureReason;
+import io.pagewalk.dma.Machine;
 import io.pagewalk.dma.scatterlist.SgTable;
 import java.util.ArrayList;
 import java.util.List;
