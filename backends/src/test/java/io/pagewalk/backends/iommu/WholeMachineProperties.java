@@ -85,12 +85,12 @@ class WholeMachineProperties {
     }
 
     /** What a driver does in its life, stopped by whatever fails. */
-    private static void lifeOfADriver(Machine machine, Device device, long seed) {
+    private static void lifeOfADriver(Device device, long seed) {
         Random random = new Random(seed);
         Dma dma = device.dma(random.nextInt(CPUS));
         List<Runnable> ends = new ArrayList<>();
         for (int step = 0; step < 12; step++) {
-            long size = 1 + random.nextInt(3 * (int) PAGE);
+            long size = 1L + random.nextInt(3 * (int) PAGE);
             switch (random.nextInt(3)) {
                 case 0 -> {
                     long dmaAddr = dma.mapPage(0x10_0123, size, DmaDirection.BIDIRECTIONAL, DmaAttrs.NONE);
@@ -124,12 +124,12 @@ class WholeMachineProperties {
         String[] lines = {"iommu.strict=1", "iommu.strict=0", "swiotlb=1024,force iommu.strict=1"};
         try (Machine machine = machine(lines[kind])) {
             Device device = machine.addDevice(DeviceConfig.named("nic").withTrusted(kind != 2));
-            lifeOfADriver(machine, device, seed);
+            lifeOfADriver(device, seed);
             machine.quiesce();
             long freeBytes = machine.pages().freeBytes();
             for (int nth = 1; nth <= 60; nth++) {
                 machine.failures().failNth(nth);
-                lifeOfADriver(machine, device, seed + nth / 10);
+                lifeOfADriver(device, seed + nth / 10);
                 boolean reached = machine.failures().failedAt() != null;
                 machine.failures().disarm();
                 machine.quiesce();
