@@ -123,7 +123,7 @@ public final class IommuBackend implements DmaBackend, Iommu {
 
     @Override
     public IommuPagingDomain allocPagingDomain() {
-        return new PagingDomain(driver.newTable(), driver, machine.log(), groups);
+        return new PagingDomain(machine, driver.newTable(), driver, groups);
     }
 
     @Override
