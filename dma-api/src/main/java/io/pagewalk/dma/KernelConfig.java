@@ -1,6 +1,7 @@
 package io.pagewalk.dma;
 
 import io.pagewalk.dma.spi.DmaOps;
+import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -93,7 +94,7 @@ public final class KernelConfig {
      */
     public KernelConfig withArch(ArchConfig newArch) {
         KernelConfig copy = copy();
-        copy.arch = newArch;
+        copy.arch = Objects.requireNonNull(newArch, "newArch");
         return copy;
     }
 
