@@ -6,10 +6,12 @@ import io.pagewalk.dma.DmaDirection;
 import io.pagewalk.dma.KernelConfig;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.function.Supplier;
 
-/** Cache hooks that write down what they are told, and what else happens in between. */
+/** Cache hooks that write down what they are told. */
 public final class RecordingCache implements CacheMaintenance {
     private final List<String> told = new ArrayList<>();
+    private Supplier<String> probe = () -> "";
 
     /** What was told since the last call, as "for_device 0x1000+0x20 TO_DEVICE" and the like. */
     public List<String> told() {
@@ -18,8 +20,9 @@ public final class RecordingCache implements CacheMaintenance {
         return copy;
     }
 
-    public void note(String what) {
-        told.add(what);
+    /** Has something looked at whenever a hook is told of a range. */
+    public void probe(Supplier<String> newProbe) {
+        probe = newProbe;
     }
 
     /** A kernel with these hooks. */
@@ -52,6 +55,6 @@ public final class RecordingCache implements CacheMaintenance {
     }
 
     private void note(String hook, long physAddr, long sizeBytes, String direction) {
-        told.add(String.format("%s 0x%x+0x%x%s", hook, physAddr, sizeBytes, direction));
+        told.add(String.format("%s 0x%x+0x%x%s%s", hook, physAddr, sizeBytes, direction, probe.get()));
     }
 }

@@ -2,6 +2,7 @@ package io.pagewalk.dma;
 
 import io.pagewalk.dma.memory.Addresses;
 import io.pagewalk.dma.spi.DmaOps;
+import io.pagewalk.dma.memory.PhysRange;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
@@ -37,6 +38,9 @@ public final class DeviceConfig {
     private boolean dmaOpsBypass;
     private @Nullable String cmaArea;
     private @Nullable String restrictedPool;
+    private int pciClass;
+    private List<PhysRange> firmwareRegions = List.of();
+    private @Nullable String iommuGroup;
 
     private DeviceConfig(String name) {
         this.name = name;
@@ -63,6 +67,9 @@ public final class DeviceConfig {
         copy.dmaOpsBypass = dmaOpsBypass;
         copy.cmaArea = cmaArea;
         copy.restrictedPool = restrictedPool;
+        copy.pciClass = pciClass;
+        copy.firmwareRegions = firmwareRegions;
+        copy.iommuGroup = iommuGroup;
         return copy;
     }
 
@@ -329,6 +336,43 @@ public final class DeviceConfig {
     }
 
     /**
+     * Changes the PCI class, which decides how firmware regions bind (iommu:CORE-33).
+     *
+     * @param code class and subclass, such as 0x0c03 for USB; 0 for none in particular
+     * @return a changed copy
+     */
+    public DeviceConfig withPciClass(int code) {
+        DeviceConfig copy = copy();
+        copy.pciClass = code;
+        return copy;
+    }
+
+    /**
+     * Sets the memory that firmware keeps for the device, which an IOMMU must map to itself: its RMRRs (iommu:CORE-33).
+     *
+     * @param regions first and last bytes
+     * @return a changed copy
+     */
+    public DeviceConfig withFirmwareRegions(PhysRange... regions) {
+        DeviceConfig copy = copy();
+        copy.firmwareRegions = List.of(regions);
+        return copy;
+    }
+
+    /**
+     * Puts the device into an IOMMU group with others: devices that the IOMMU cannot keep apart, since they reach each
+     * other or share a requester id on the way (iommu:GRP-1).
+     *
+     * @param group the group's name, or null for a group of its own
+     * @return a changed copy
+     */
+    public DeviceConfig withIommuGroup(@Nullable String group) {
+        DeviceConfig copy = copy();
+        copy.iommuGroup = group;
+        return copy;
+    }
+
+    /**
      * The name of the device.
      *
      * @return unique on the machine, such as {@code 0000:00:04.0}
@@ -410,6 +454,33 @@ public final class DeviceConfig {
     }
 
     /**
+     * The PCI class of the device.
+     *
+     * @return class and subclass, 0 for none in particular
+     */
+    public int pciClass() {
+        return pciClass;
+    }
+
+    /**
+     * The memory that firmware keeps for the device.
+     *
+     * @return the regions, none by default
+     */
+    public List<PhysRange> firmwareRegions() {
+        return firmwareRegions;
+    }
+
+    /**
+     * The IOMMU group of the device.
+     *
+     * @return the group's name, or null for a group of its own
+     */
+    public @Nullable String iommuGroup() {
+        return iommuGroup;
+    }
+
+    /**
      * Coherence of the device.
      *
      * @return whether the device snoops the CPU's caches
@@ -445,38 +516,22 @@ public final class DeviceConfig {
         return addressBits;
     }
 
-    /**
-     * What the bus of the device really does to addresses.
-     *
-     * @return in array order; {@link #ranges()} unless something else was said
-     */
+    /** {@return what the bus really does to addresses, in array order: {@link #ranges()} unless something else was said} */
     public List<DmaRange> busRanges() {
         return busRanges == null ? ranges : busRanges;
     }
 
-    /**
-     * Whether the device has {@code dma_parms}.
-     *
-     * @return false when limits of segments cannot be set
-     */
+    /** {@return false when limits of segments cannot be set (dma-core:DEV-5)} */
     public boolean hasDmaParms() {
         return dmaParms;
     }
 
-    /**
-     * The operations of the device's own.
-     *
-     * @return the operations, or null
-     */
+    /** {@return operations of the device's own, or null (dma-core:SEL-1)} */
     public @Nullable DmaOps dmaOps() {
         return dmaOps;
     }
 
-    /**
-     * Whether the device goes around its own operations.
-     *
-     * @return {@code dma_ops_bypass}
-     */
+    /** {@return whether the device goes around its own operations (dma-core:SEL-2)} */
     public boolean dmaOpsBypass() {
         return dmaOpsBypass;
     }

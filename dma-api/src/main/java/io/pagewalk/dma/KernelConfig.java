@@ -10,6 +10,16 @@ import org.jspecify.annotations.Nullable;
  * kernel, the one that answered the recorded vectors.
  */
 public final class KernelConfig {
+    /** What kind of domain devices get behind an IOMMU unless the command line says otherwise (iommu:CORE-2). */
+    public enum IommuDefault {
+        /** Every unmap is invalidated at once: the default but for x86 and s390. */
+        STRICT,
+        /** Unmaps are flushed together: the default of x86 and s390. */
+        LAZY,
+        /** Addresses pass as they are. Memory encryption cancels it. */
+        PASSTHROUGH
+    }
+
     private static final KernelConfig DISTRIBUTION = new KernelConfig();
 
     private boolean sgChain = true;
@@ -25,6 +35,7 @@ public final class KernelConfig {
     private @Nullable ArchMapDirect archMapDirect;
     private @Nullable DmaOps archDmaOps;
     private boolean dmaOpsBypass;
+    private IommuDefault iommuDefault = IommuDefault.LAZY;
 
     private KernelConfig() {}
 
@@ -37,6 +48,13 @@ public final class KernelConfig {
         copy.writeCombine = writeCombine;
         copy.nonCoherentMmap = nonCoherentMmap;
         copy.dmaOpsBypass = dmaOpsBypass;
+        copy.archDmaOps = archDmaOps;
+        copy.archMapDirect = archMapDirect;
+        copy.hasDma = hasDma;
+        copy.dmaNeedSync = dmaNeedSync;
+        copy.dmaApiDebug = dmaApiDebug;
+        copy.slubDebug = slubDebug;
+        copy.iommuDefault = iommuDefault;
         return copy;
     }
 
@@ -83,6 +101,18 @@ public final class KernelConfig {
     public KernelConfig withDmaOps(boolean yes) {
         KernelConfig copy = copy();
         copy.dmaOps = yes;
+        return copy;
+    }
+
+    /**
+     * Changes the default kind of IOMMU domains, {@code IOMMU_DEFAULT_DMA_STRICT} and its relatives.
+     *
+     * @param kind the kind (iommu:CORE-2)
+     * @return a changed copy
+     */
+    public KernelConfig withIommuDefault(IommuDefault kind) {
+        KernelConfig copy = copy();
+        copy.iommuDefault = kind;
         return copy;
     }
 
@@ -332,5 +362,14 @@ public final class KernelConfig {
      */
     public boolean slubDebug() {
         return slubDebug;
+    }
+
+    /**
+     * The default kind of IOMMU domains.
+     *
+     * @return lazy on x86
+     */
+    public IommuDefault iommuDefault() {
+        return iommuDefault;
     }
 }

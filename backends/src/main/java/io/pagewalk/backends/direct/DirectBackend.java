@@ -54,7 +54,7 @@ final class DirectBackend implements DmaBackend {
     @Override
     public void checkIdle(Consumer<String> violation) {
         swiotlb.checkIdle(violation);
-        core.coherent().checkIdle(violation);
+        core.checkIdle(violation);
     }
 
     @Override

@@ -3,6 +3,8 @@ package io.pagewalk.backends.direct;
 import io.pagewalk.backends.swiotlb.SwiotlbPool;
 import io.pagewalk.dma.ArchConfig;
 import io.pagewalk.dma.ArchDmaAlloc;
+import io.pagewalk.dma.CoherentRegion;
+import io.pagewalk.dma.CoherentRegions;
 import io.pagewalk.dma.Device;
 import io.pagewalk.dma.DmaAttrs;
 import io.pagewalk.dma.Errno;
@@ -12,6 +14,8 @@ import io.pagewalk.dma.KernelLog;
 import io.pagewalk.dma.Machine;
 import io.pagewalk.dma.memory.Addresses;
 import io.pagewalk.dma.memory.CpuMemory;
+import io.pagewalk.dma.memory.KernelLayout;
+import io.pagewalk.dma.memory.KernelMemory;
 import io.pagewalk.dma.spi.CoherentPages;
 import io.pagewalk.dma.spi.DmaPages;
 import java.util.concurrent.atomic.AtomicLong;
@@ -33,7 +37,11 @@ final class DirectCoherent {
     private final Decryption decryption;
     private final @Nullable AtomicPools atomicPools;
     private final CpuMemory memory;
+    private final KernelMemory kernelMemory;
+    private final KernelLayout layout;
+    private final CoherentRegions regions;
     private final KernelLog.Site unsupportedSite;
+    private final KernelLog.Site strayFreeSite;
     private final AtomicLong outstandingPages = new AtomicLong();
 
     DirectCoherent(Machine machine, DirectReach reach) {
@@ -43,6 +51,10 @@ final class DirectCoherent {
         this.decryption = new Decryption(machine);
         this.atomicPools = AtomicPools.of(machine, reach);
         this.memory = machine.cpuMemory();
+        this.kernelMemory = machine.kernelMemory();
+        this.layout = machine.layout();
+        this.regions = machine.coherentRegions();
+        this.strayFreeSite = machine.log().site("dma_release_from_global_coherent");
         this.unsupportedSite = machine.log().site("dma_direct_alloc: not supported");
     }
 
@@ -63,6 +75,9 @@ final class DirectCoherent {
         if (hook != null) {
             return ofHook(hook, device, cpu, sizeBytes, flags, attrs);
         }
+        if (arch.globalPool()) {
+            return ofGlobalRegion(device, cpu, sizeBytes);
+        }
         if (!arch.setUncached() && !arch.remap()) {
             return notSupported(device, cpu);
         }
@@ -81,13 +96,24 @@ final class DirectCoherent {
     private @Nullable CoherentPages withoutKernelMapping(
             SwiotlbPool mem, Device device, int cpu, long sizeBytes, int flags) {
         long physAddr = pages.alloc(mem, device, cpu, rounded(sizeBytes), flags);
-        return physAddr == NO_PAGE ? noMemory(device, cpu, sizeBytes) : taken(device, physAddr, sizeBytes);
+        return physAddr == NO_PAGE
+                ? noMemory(device, cpu, sizeBytes)
+                : taken(device, physAddr, sizeBytes).withCpuAddr(KernelMemory.pageCookie(physAddr));
     }
 
     private @Nullable CoherentPages ofHook(
             ArchDmaAlloc hook, Device device, int cpu, long sizeBytes, int flags, int attrs) {
         CoherentPages taken = hook.alloc(device, rounded(sizeBytes), flags, attrs);
         return taken == null ? noMemory(device, cpu, sizeBytes) : taken;
+    }
+
+    private @Nullable CoherentPages ofGlobalRegion(Device device, int cpu, long sizeBytes) {
+        CoherentRegion region = regions.global();
+        CoherentPages taken = region == null ? null : region.alloc(device, rounded(sizeBytes));
+        return taken == null
+                ? noMemory(device, cpu, sizeBytes)
+                : CoherentPages.contiguous(taken.dmaAddr(), sizeBytes, taken.pagePhysAddr(0))
+                        .withCpuAddr(taken.cpuAddr());
     }
 
     private @Nullable CoherentPages notSupported(Device device, int cpu) {
@@ -101,25 +127,39 @@ final class DirectCoherent {
 
     private @Nullable CoherentPages mapped(
             SwiotlbPool mem, Device device, int cpu, long sizeBytes, int flags, boolean remap) {
-        long physAddr = remap || decryption.isForced()
-                ? remappedOrDecrypted(mem, device, cpu, rounded(sizeBytes), flags, remap)
-                : zeroed(pages.alloc(mem, device, cpu, rounded(sizeBytes), flags), rounded(sizeBytes));
-        return physAddr == NO_PAGE ? noMemory(device, cpu, sizeBytes) : taken(device, physAddr, sizeBytes);
+        long roundedBytes = rounded(sizeBytes);
+        boolean mustPrepare = remap || decryption.isForced();
+        boolean fromAtomicPool = mustPrepare && mustNotWait(mem, flags);
+        long physAddr = fromAtomicPool
+                ? fromAtomicPool(device, cpu, roundedBytes, flags)
+                : fromPages(mem, device, cpu, roundedBytes, flags, remap);
+        if (physAddr == NO_PAGE) {
+            return noMemory(device, cpu, sizeBytes);
+        }
+        CoherentPages taken = taken(device, physAddr, sizeBytes);
+        return remap && !fromAtomicPool ? remapped(mem, device, cpu, taken) : taken;
+    }
+
+    /** Zeroed, and decrypted unless a second mapping is to do that (ALC-5). */
+    private long fromPages(SwiotlbPool mem, Device device, int cpu, long roundedBytes, int flags, boolean remap) {
+        long physAddr = pages.alloc(mem, device, cpu, roundedBytes, flags);
+        if (physAddr == NO_PAGE || (!remap && !decryption.decrypt())) {
+            return NO_PAGE;
+        }
+        memory.zero(physAddr, roundedBytes);
+        return physAddr;
+    }
+
+    private @Nullable CoherentPages remapped(SwiotlbPool mem, Device device, int cpu, CoherentPages taken) {
+        long virtAddr = kernelMemory.vmap(taken.pagePhysAddrs());
+        if (virtAddr == 0) {
+            free(mem, device, taken, DmaAttrs.NONE);
+            return noMemory(device, cpu, taken.sizeBytes());
+        }
+        return taken.withCpuAddr(virtAddr);
     }
 
     /** What takes time is not done for callers that must not wait: they get memory prepared before (ALC-4). */
-    private long remappedOrDecrypted(
-            SwiotlbPool mem, Device device, int cpu, long roundedBytes, int flags, boolean remap) {
-        if (mustNotWait(mem, flags)) {
-            return fromAtomicPool(device, cpu, roundedBytes, flags);
-        }
-        long physAddr = pages.alloc(mem, device, cpu, roundedBytes, flags);
-        if (physAddr != NO_PAGE && !remap && !decryption.decrypt()) {
-            return NO_PAGE;
-        }
-        return zeroed(physAddr, roundedBytes);
-    }
-
     private static boolean mustNotWait(SwiotlbPool mem, int flags) {
         return !Gfp.has(flags, Gfp.DIRECT_RECLAIM) && !mem.isForAlloc();
     }
@@ -128,13 +168,6 @@ final class DirectCoherent {
         return atomicPools == null
                 ? NO_PAGE
                 : atomicPools.alloc(device, cpu, roundedBytes, flags | pages.zoneFlags(device));
-    }
-
-    private long zeroed(long physAddr, long roundedBytes) {
-        if (physAddr != NO_PAGE) {
-            memory.zero(physAddr, roundedBytes);
-        }
-        return physAddr;
     }
 
     private static @Nullable CoherentPages noMemory(Device device, int cpu, long sizeBytes) {
@@ -157,33 +190,60 @@ final class DirectCoherent {
 
     /** In the order of ALC-13; the DMA address says which pages they are. */
     void free(SwiotlbPool mem, Device device, CoherentPages coherent, int attrs) {
-        ArchDmaAlloc hook = hook(mem);
-        if (!hasNoKernelMapping(mem, attrs) && !device.isCoherent() && hook != null) {
-            hook.free(device, coherent, attrs);
+        if (hasNoKernelMapping(mem, attrs)) {
+            freePlain(mem, device, coherent);
             return;
         }
-        boolean remapped = !device.isCoherent() && arch.remap();
-        boolean encrypted = hasNoKernelMapping(mem, attrs) || remapped;
-        free(mem, device, coherent.dmaAddr(), coherent.sizeBytes(), encrypted);
+        if (!device.isCoherent() && freeElsewhere(mem, device, coherent, attrs)) {
+            return;
+        }
+        long physAddr = firstPage(device, coherent);
+        if (atomicPools != null && atomicPools.free(physAddr, rounded(coherent.sizeBytes()))) {
+            outstandingPages.addAndGet(-pagesOf(coherent.sizeBytes()));
+            return;
+        }
+        if (layout.isVmalloc(coherent.cpuAddr())) {
+            kernelMemory.vunmap(coherent.cpuAddr());
+        } else if (!decryption.encrypt(physAddr, rounded(coherent.sizeBytes()))) {
+            outstandingPages.addAndGet(-pagesOf(coherent.sizeBytes()));
+            return;
+        }
+        freePlain(mem, device, coherent);
     }
 
-    private void free(SwiotlbPool mem, Device device, long dmaAddr, long sizeBytes, boolean encrypted) {
-        long physAddr = device.dmaToPhys(dmaAddr) & Addresses.PAGE_MASK;
-        long roundedBytes = rounded(sizeBytes);
-        outstandingPages.addAndGet(-pagesOf(sizeBytes));
-        if (atomicPools != null && atomicPools.free(physAddr, roundedBytes)) {
-            return;
+    private static long firstPage(Device device, CoherentPages coherent) {
+        return device.dmaToPhys(coherent.dmaAddr()) & Addresses.PAGE_MASK;
+    }
+
+    private void freePlain(SwiotlbPool mem, Device device, CoherentPages coherent) {
+        outstandingPages.addAndGet(-pagesOf(coherent.sizeBytes()));
+        pages.free(mem, device, firstPage(device, coherent), rounded(coherent.sizeBytes()));
+    }
+
+    /** Whether the memory is the architecture's or of the global region. */
+    private boolean freeElsewhere(SwiotlbPool mem, Device device, CoherentPages coherent, int attrs) {
+        ArchDmaAlloc hook = hook(mem);
+        if (hook != null) {
+            hook.free(device, coherent, attrs);
+            return true;
         }
-        if (encrypted || decryption.encrypt(physAddr, roundedBytes)) {
-            pages.free(mem, device, physAddr, roundedBytes);
+        if (!arch.globalPool()) {
+            return false;
         }
+        CoherentRegion region = regions.global();
+        boolean released = region != null && region.release(coherent.cpuAddr(), rounded(coherent.sizeBytes()));
+        if (!released && strayFreeSite.isFirst()) {
+            strayFreeSite.warn(device.name() + ": " + Addresses.hex(coherent.cpuAddr())
+                    + " is not in the global region (dma-core:ALC-13)");
+        }
+        return true;
     }
 
     /** {@code dma_direct_alloc_pages} (ALC-11). */
     @Nullable DmaPages allocPages(SwiotlbPool mem, Device device, int cpu, long sizeBytes, int gfp) {
-        long physAddr = decryption.isForced()
-                ? remappedOrDecrypted(mem, device, cpu, sizeBytes, gfp, false)
-                : zeroed(pages.alloc(mem, device, cpu, sizeBytes, gfp), sizeBytes);
+        long physAddr = decryption.isForced() && mustNotWait(mem, gfp)
+                ? fromAtomicPool(device, cpu, sizeBytes, gfp)
+                : fromPages(mem, device, cpu, sizeBytes, gfp, false);
         if (physAddr == NO_PAGE) {
             noMemory(device, cpu, sizeBytes);
             return null;

@@ -3,6 +3,7 @@ package io.pagewalk.backends.direct;
 import io.pagewalk.dma.CacheMaintenance;
 import io.pagewalk.dma.Machine;
 import io.pagewalk.dma.events.DmaListener;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /** What all devices of a machine share that no IOMMU translates for. Thread-safe. */
@@ -54,5 +55,14 @@ public final class DirectCore {
 
     @Nullable DmaListener listener() {
         return machine.listener();
+    }
+
+    /**
+     * Checks that no coherent memory is held.
+     *
+     * @param violation takes a sentence for what is
+     */
+    public void checkIdle(Consumer<String> violation) {
+        coherent.checkIdle(violation);
     }
 }

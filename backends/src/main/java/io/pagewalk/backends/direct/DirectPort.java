@@ -10,7 +10,7 @@ import java.util.List;
 /**
  * A bus without an IOMMU: addresses are physical ones, moved by the offsets of dma-ranges if there are any. Immutable.
  */
-final class DirectPort implements BusPort {
+public final class DirectPort implements BusPort {
     static final int NO_RANGE = 1;
 
     private static final long UNLIMITED = -1L;
@@ -18,7 +18,13 @@ final class DirectPort implements BusPort {
     private final DmaRange[] ranges;
     private final long encryptionMask;
 
-    DirectPort(List<DmaRange> ranges, long encryptionMask) {
+    /**
+     * Makes the bus of a device.
+     *
+     * @param ranges its dma-ranges, in order
+     * @param encryptionMask the bit of an address that says encrypted, 0 for none
+     */
+    public DirectPort(List<DmaRange> ranges, long encryptionMask) {
         this.ranges = ranges.toArray(new DmaRange[0]);
         this.encryptionMask = encryptionMask;
     }

@@ -39,7 +39,8 @@ final class LateBoot {
     }
 
     Outcome allocate(long sizeBytes, int gfp, Swiotlb.@Nullable Remap remap, long areas) {
-        return allocateSlots(Addresses.alignUp(sizeBytes >>> SLOT_SHIFT, SET_SLOTS), gfp, remap, areas);
+        long slots = Addresses.alignUp(sizeBytes >>> SLOT_SHIFT, SET_SLOTS);
+        return slots == 0 ? Outcome.failed(-Errno.ENOMEM) : allocateSlots(slots, gfp, remap, areas);
     }
 
     private Outcome allocateSlots(long slots, int gfp, Swiotlb.@Nullable Remap remap, long areas) {

@@ -28,21 +28,21 @@ final class VmallocArea {
     synchronized long map(long[] pagePhysAddrs) {
         long needed = pagePhysAddrs.length + 1L;
         for (Map.Entry<Long, Long> gap : gaps.entrySet()) {
-            long offset = gap.getKey();
             if (gap.getValue() >= needed) {
-                gaps.remove(offset);
-                addGap(offset + needed, gap.getValue() - needed);
-                mappings.put(offset, pagePhysAddrs.clone());
-                return start + (offset << Addresses.PAGE_SHIFT);
+                return mapInto(gap.getKey(), gap.getValue(), pagePhysAddrs);
             }
         }
         return NONE;
     }
 
-    private void addGap(long offset, long pages) {
-        if (pages > 0) {
-            gaps.put(offset, pages);
+    private long mapInto(long offset, long gapPages, long[] pagePhysAddrs) {
+        long taken = pagePhysAddrs.length + 1L;
+        gaps.remove(offset);
+        if (gapPages > taken) {
+            gaps.put(offset + taken, gapPages - taken);
         }
+        mappings.put(offset, pagePhysAddrs.clone());
+        return start + (offset << Addresses.PAGE_SHIFT);
     }
 
     synchronized void unmap(long virtAddr) {

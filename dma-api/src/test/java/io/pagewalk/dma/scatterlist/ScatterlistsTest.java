@@ -272,6 +272,37 @@ class ScatterlistsTest {
     }
 
     @Test
+    void freeingByMoreThanThereIsIsABug() { // SG-13
+        lists.allocTable(table, 128);
+        table.count(200);
+
+        assertThatThrownBy(() -> lists.freeTable(table))
+                .isInstanceOf(KernelBugException.class)
+                .hasMessage("freeing 200 entries follows entry 127 of chunk 0 of 128 entries, which is no CHAIN"
+                        + " (dma-core:SG-13)");
+        assertThat(lists.liveChunks()).hasSize(1);
+    }
+
+    @Test
+    void entriesOfAReusedTableAreZero() { // SG-5, SG-10
+        lists.allocTable(table, 3);
+        for (int i = 0; i < 3; i++) {
+            table.setPage(i, 0x5000, 0x123, 0x456);
+            table.setDma(i, 0x789, 0xabc);
+            table.setBusAddress(i, true);
+        }
+        lists.freeTable(table);
+        lists.allocTable(table, 3);
+
+        for (int i = 0; i < 3; i++) {
+            assertThat(table.pageAddr(i) | table.offset(i) | table.lengthBytes(i))
+                    .isZero();
+            assertThat(table.dmaAddr(i) | table.dmaLengthBytes(i)).isZero();
+            assertThat(table.isBusAddress(i)).isFalse();
+        }
+    }
+
+    @Test
     void negativeCountsAreRefusedAndChangeNothing() {
         table.add(0x5000, 1);
         assertThatThrownBy(() -> lists.allocTable(table, -1))

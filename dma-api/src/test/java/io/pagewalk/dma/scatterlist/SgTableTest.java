@@ -91,6 +91,7 @@ class SgTableTest {
         sg.setDma(0, 0x9000, 1);
         sg.setDma(1, 0xa000, 1);
         sg.markBounced(true);
+        assertThat(sg.isBounced()).isTrue();
         sg.mapped(2);
         sg.clear();
 
@@ -130,7 +131,9 @@ class SgTableTest {
     @Test
     void aListOfOneBuffer() { // SG-5
         SgTable sg = new SgTable(2).add(0x1000, 1).add(0x2000, 2);
-        assertThatThrownBy(() -> sg.initOne(0x5000, U32_MAX + 1)).isInstanceOf(IllegalArgumentException.class);
+        assertThatThrownBy(() -> sg.initOne(0x5000, U32_MAX + 1))
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessage("length 0x100000000 is not a 32-bit number");
         assertThat(sg.origNents()).isEqualTo(2);
 
         assertThat(sg.initOne(0x5678, U32_MAX)).hasToString("SgTable[origNents=1, nents=0, 0x5678+0xffffffff]");
@@ -160,7 +163,7 @@ class SgTableTest {
                 .isInstanceOf(IndexOutOfBoundsException.class)
                 .hasMessage("entry 3 of a list of 3");
         assertThatThrownBy(() -> sg.setPage(-1, 0x9000, 0, 1)).isInstanceOf(IndexOutOfBoundsException.class);
-        assertThatThrownBy(() -> sg.markEnd(3)).isInstanceOf(IndexOutOfBoundsException.class);
+        assertThatThrownBy(() -> sg.markEnd(3)).hasMessage("entry 3 of a list of 3");
         assertThat(sg.physAddr(1)).isEqualTo(0x8008);
     }
 
@@ -202,9 +205,11 @@ class SgTableTest {
         sg.mapped(1);
         assertThat(sg).hasToString("SgTable[origNents=2, nents=1, 0x1080+0x10, 0x2000+0x1]");
 
-        for (int i = 0; i < 7; i++) {
+        for (int i = 0; i < 6; i++) {
             sg.add(0x3000, 2);
         }
+        assertThat(sg.toString()).startsWith("SgTable[origNents=8").endsWith("0x3000+0x2]");
+        sg.add(0x4000, 4);
         assertThat(sg.toString()).startsWith("SgTable[origNents=9").endsWith("0x3000+0x2, ...]");
     }
 }

@@ -49,6 +49,7 @@ class SgWalkTest {
     @Test
     void theLastEntryMustEndTheList() { // SG-9
         assertThat(SgWalk.last(list, 4)).isEqualTo(3);
+        assertThat(SgWalk.last(new SgTable(1).add(0x1000, 1), 1)).isZero();
         list.markEnd(2);
         assertThat(SgWalk.last(list, 3)).isEqualTo(2);
         for (int nents : new int[] {2, 4, 5, 1, 0, -1}) {
