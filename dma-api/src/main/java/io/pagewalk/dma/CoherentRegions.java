@@ -64,7 +64,8 @@ public final class CoherentRegions {
         if (sizeBytes == 0) {
             return -Errno.EINVAL;
         }
-        CoherentRegion region = fails("coherent.memremap") ? null : CoherentRegion.map(machine, physAddr, deviceBase, sizeBytes);
+        CoherentRegion region =
+                fails("coherent.memremap") ? null : CoherentRegion.map(machine, physAddr, deviceBase, sizeBytes);
         if (region == null) {
             return -Errno.EINVAL;
         }
@@ -95,7 +96,8 @@ public final class CoherentRegions {
         if (global != null) {
             return -Errno.EBUSY;
         }
-        CoherentRegion region = fails("coherent.memremap") ? null : CoherentRegion.map(machine, physAddr, null, sizeBytes);
+        CoherentRegion region =
+                fails("coherent.memremap") ? null : CoherentRegion.map(machine, physAddr, null, sizeBytes);
         if (region == null) {
             return -Errno.EINVAL;
         }

@@ -1,8 +1,8 @@
 package io.pagewalk.dma;
 
 import io.pagewalk.dma.memory.Addresses;
-import io.pagewalk.dma.spi.DmaOps;
 import io.pagewalk.dma.memory.PhysRange;
+import io.pagewalk.dma.spi.DmaOps;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
@@ -516,7 +516,9 @@ public final class DeviceConfig {
         return addressBits;
     }
 
-    /** {@return what the bus really does to addresses, in array order: {@link #ranges()} unless something else was said} */
+    /**
+     * {@return what the bus really does to addresses, in array order: {@link #ranges()} unless something else was said}
+     */
     public List<DmaRange> busRanges() {
         return busRanges == null ? ranges : busRanges;
     }

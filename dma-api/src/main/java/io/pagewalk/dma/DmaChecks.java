@@ -95,8 +95,8 @@ final class DmaChecks {
     private boolean refuse(String site, String what, int gfp, int attrs, String rule) {
         failure.record(FailureReason.INVALID_FLAGS, Errno.EINVAL, gfp, attrs, 0, 0);
         site(site)
-                .warnOnce(() -> device.name() + " allocates with " + what + ": gfp 0x" + Integer.toHexString(gfp) + ", attrs 0x"
-                        + Integer.toHexString(attrs) + " (dma-core:" + rule + ")");
+                .warnOnce(() -> device.name() + " allocates with " + what + ": gfp 0x" + Integer.toHexString(gfp)
+                        + ", attrs 0x" + Integer.toHexString(attrs) + " (dma-core:" + rule + ")");
         return true;
     }
 

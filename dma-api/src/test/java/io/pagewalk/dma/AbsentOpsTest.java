@@ -12,7 +12,9 @@ import io.pagewalk.dma.spi.DummyOps;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 
-/** Operations that are not there: dma-core:SEL-6, SEL-7, FE-14, FE-20, FE-41, FE-43, FE-52, FE-54, FE-70, FE-71, MSK. */
+/**
+ * Operations that are not there: dma-core:SEL-6, SEL-7, FE-14, FE-20, FE-41, FE-43, FE-52, FE-54, FE-70, FE-71, MSK.
+ */
 class AbsentOpsTest {
     private static final DmaDirection OUT = DmaDirection.TO_DEVICE;
 

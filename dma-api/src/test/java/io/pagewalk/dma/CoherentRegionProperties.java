@@ -80,7 +80,9 @@ class CoherentRegionProperties {
                 Arbitraries.longs().between(1, 0x9000),
                 Arbitraries.of(1L, 0xfffL, 0x1000L, 0x1001L, 0x2000L, 0x2001L, 0x4000L, 0x8000L));
         return Combinators.combine(
-                        Arbitraries.of(true, false, false), Arbitraries.integers().between(0, 7), sizes)
+                        Arbitraries.of(true, false, false),
+                        Arbitraries.integers().between(0, 7),
+                        sizes)
                 .as(Step::new)
                 .list()
                 .ofMaxSize(40);
@@ -103,7 +105,8 @@ class CoherentRegionProperties {
             } else {
                 @Nullable CoherentPages got = region.alloc(world.device, step.sizeBytes);
                 int expected = model.alloc(step.sizeBytes);
-                assertThat(got == null ? -1 : got.pagePhysAddr(0) - BASE).isEqualTo(expected < 0 ? -1 : expected * 0x1000L);
+                assertThat(got == null ? -1 : got.pagePhysAddr(0) - BASE)
+                        .isEqualTo(expected < 0 ? -1 : expected * 0x1000L);
                 if (got != null) {
                     assertThat(got.dmaAddr() - DEVICE_BASE).isEqualTo(expected * 0x1000L);
                     assertThat(got.cpuAddr() - region.cpuBase()).isEqualTo(expected * 0x1000L);

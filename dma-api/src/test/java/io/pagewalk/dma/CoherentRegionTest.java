@@ -273,8 +273,8 @@ class CoherentRegionTest {
     @CsvSource({"0x11fff, 0, false", "0x11ffe, 0, true", "-1, 0x11fff, false", "-1, 0x11ffe, true", "0, 0, true"})
     @DisplayName("dma-core:COH-5: warning only")
     void reservedMemoryOutOfReachIsGivenWithAWarning(String coherentMask, String busLimit, boolean warns) {
-        World narrow = World.make(config ->
-                config.withCoherentMask(Long.decode(coherentMask)).withBusLimit(Long.decode(busLimit)));
+        World narrow = World.make(
+                config -> config.withCoherentMask(Long.decode(coherentMask)).withBusLimit(Long.decode(busLimit)));
 
         assertThat(narrow.machine.coherentRegions().declareReserved(narrow.device, BASE, 0x2000))
                 .isZero();
@@ -347,8 +347,8 @@ class CoherentRegionTest {
     @Test
     @DisplayName("dma-core:FE-71, FE-72, COH-7: then the global region")
     void theGlobalRegionAnswersAfterTheDevices() {
-        World uncached = World.make(
-                World.builder().kernelConfig(NoCaches.kernel()), config -> config.withCoherent(false));
+        World uncached =
+                World.make(World.builder().kernelConfig(NoCaches.kernel()), config -> config.withCoherent(false));
         assertThat(uncached.machine.coherentRegions().declareGlobal(BASE, 0x4000))
                 .isZero();
         CoherentRegion global = present(uncached.machine.coherentRegions().global());
@@ -376,10 +376,7 @@ class CoherentRegionTest {
         assertThat(own.device.declareCoherentMemory(BASE, DEVICE_BASE, 0x4000)).isZero();
         CoherentBuffer buffer = present(own.dma.allocCoherent(0x1000, 0));
 
-        assertThat(own.dma
-                        .memory()
-                        .mmap(new UserVma(1, 0), buffer, 0x1000, 0)
-                        .result())
+        assertThat(own.dma.memory().mmap(new UserVma(1, 0), buffer, 0x1000, 0).result())
                 .isEqualTo(-6);
         assertThat(calls).containsExactly("own mmap");
     }

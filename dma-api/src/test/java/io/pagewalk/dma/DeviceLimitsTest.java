@@ -14,8 +14,8 @@ class DeviceLimitsTest {
     @Test
     @DisplayName("dma-core:DEV-5: setters with null parms WARN once, nothing stored")
     void withoutParmsNothingIsStored() {
-        World world = World.make(
-                config -> config.withSegments(0x2000, 0xfff).withMinAlignMask(0xfff).withoutDmaParms());
+        World world = World.make(config ->
+                config.withSegments(0x2000, 0xfff).withMinAlignMask(0xfff).withoutDmaParms());
         Device device = world.device;
         for (int i = 0; i < 2; i++) {
             device.setMaxSegmentBytes(0x4000);

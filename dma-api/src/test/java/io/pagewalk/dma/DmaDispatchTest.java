@@ -81,8 +81,18 @@ class DmaDispatchTest {
         "allocCoherent", "allocPages", "allocNoncontiguous", "freePages", "freeNoncontiguous", "canMmap", "requiredMask"
     };
     private static final String[] STREAMING = {
-        "mapPage", "unmapPage", "mapSg", "unmapSg", "mapResource", "unmapResource", "syncForCpu", "syncForDevice",
-        "syncSgForCpu", "syncSgForDevice", "needsSync", "maxMappingSize"
+        "mapPage",
+        "unmapPage",
+        "mapSg",
+        "unmapSg",
+        "mapResource",
+        "unmapResource",
+        "syncForCpu",
+        "syncForDevice",
+        "syncSgForCpu",
+        "syncSgForDevice",
+        "needsSync",
+        "maxMappingSize"
     };
 
     private static List<String> all(String name, String[]... families) {
@@ -156,11 +166,14 @@ class DmaDispatchTest {
     void theBypassGoesAroundOperationsWhereTheMaskReachesAllMemory(
             String streaming, String coherent, String busLimit, String streamingPath, String allocatingPath) {
         KernelConfig kernel = KernelConfig.distribution().withDmaOpsBypass(true);
-        Device device = device(false, kernel, config -> config.withDmaOps(own)
-                .withDmaOpsBypass()
-                .withStreamingMask(Long.decode(streaming))
-                .withCoherentMask(Long.decode(coherent))
-                .withBusLimit(Long.decode(busLimit)));
+        Device device = device(
+                false,
+                kernel,
+                config -> config.withDmaOps(own)
+                        .withDmaOpsBypass()
+                        .withStreamingMask(Long.decode(streaming))
+                        .withCoherentMask(Long.decode(coherent))
+                        .withBusLimit(Long.decode(busLimit)));
 
         everyStreamingCall(device, calls);
         assertThat(without(calls, "direct requiredMask")).containsExactlyElementsOf(all(streamingPath, STREAMING));
@@ -185,7 +198,8 @@ class DmaDispatchTest {
                 .containsExactlyElementsOf(all("own", ALLOCATING, STREAMING));
         assertThat(everyCall(device(config -> config.withDmaOps(own).withDmaOpsBypass())))
                 .containsExactlyElementsOf(all("own", ALLOCATING, STREAMING));
-        assertThat(everyCall(device(true, compiledIn, config -> config.withDmaOps(own).withDmaOpsBypass())))
+        assertThat(everyCall(device(
+                        true, compiledIn, config -> config.withDmaOps(own).withDmaOpsBypass())))
                 .as("never direct behind an IOMMU")
                 .containsExactlyElementsOf(all("iommu", ALLOCATING, STREAMING));
     }
@@ -221,7 +235,8 @@ class DmaDispatchTest {
             device.dma().unmapPage(0x1f00, 0x100, DmaDirection.TO_DEVICE, 0);
             device.dma().unmapPage(0x1f00, 0x101, DmaDirection.TO_DEVICE, 0);
             assertThat(calls)
-                    .containsExactly("direct mapPage", otherwise + "mapPage", "direct unmapPage", otherwise + "unmapPage");
+                    .containsExactly(
+                            "direct mapPage", otherwise + "mapPage", "direct unmapPage", otherwise + "unmapPage");
         }
     }
 
@@ -241,8 +256,7 @@ class DmaDispatchTest {
         }
         device.dma().mapSg(sticksOut, 1, DmaDirection.TO_DEVICE, 0);
 
-        assertThat(calls)
-                .containsExactly("direct mapSg", "direct unmapSg", "own mapSg", "own unmapSg", "direct mapSg");
+        assertThat(calls).containsExactly("direct mapSg", "direct unmapSg", "own mapSg", "own unmapSg", "direct mapSg");
     }
 
     @Test
@@ -279,19 +293,20 @@ class DmaDispatchTest {
         KernelConfig kernel = KernelConfig.distribution().withDmaOpsBypass(true).withArchMapDirect(upTo(0));
         device(true, kernel, config -> config).setCoherentMask(1);
         device(false, kernel, config -> config).setCoherentMask(1);
-        device(false, kernel, config -> config.withDmaOps(own).withDmaOpsBypass()).setCoherentMask(1);
+        device(false, kernel, config -> config.withDmaOps(own).withDmaOpsBypass())
+                .setCoherentMask(1);
 
-        assertThat(calls)
-                .containsExactly("iommu isMaskSupported", "direct isMaskSupported", "own isMaskSupported");
+        assertThat(calls).containsExactly("iommu isMaskSupported", "direct isMaskSupported", "own isMaskSupported");
     }
 
     @Test
     @DisplayName("dma-core:MSK-8: direct by the new streaming mask, else the operations' sync methods")
     void theStoredMaskDecidesWhoIsAskedForSync() {
         KernelConfig kernel = KernelConfig.distribution().withDmaOpsBypass(true);
-        Device device = device(false, kernel, config -> config.withDmaOps(own)
-                .withDmaOpsBypass()
-                .withStreamingMask(0xffL));
+        Device device = device(
+                false,
+                kernel,
+                config -> config.withDmaOps(own).withDmaOpsBypass().withStreamingMask(0xffL));
 
         assertThat(device.setMask(0xffff)).isZero();
         assertThat(calls).containsExactly("own isMaskSupported", "direct requiredMask", "direct mayNeedSync");
@@ -337,7 +352,8 @@ class DmaDispatchTest {
         assertThat(device(false, kernel, config -> config.withDmaOps(own).withDmaOpsBypass())
                         .isPciP2pdmaSupported())
                 .isFalse();
-        assertThat(device(true, kernel, config -> config).isPciP2pdmaSupported()).isTrue();
+        assertThat(device(true, kernel, config -> config).isPciP2pdmaSupported())
+                .isTrue();
         assertThat(escaping(null, false).isPciP2pdmaSupported()).isTrue();
     }
 
@@ -366,7 +382,10 @@ class DmaDispatchTest {
         Device device = device(config -> config.withDmaOps(allocates));
         CoherentBuffer buffer = device.dma().alloc(0x1000);
 
-        assertThat(device.dma().memory().mmap(new UserVma(1, 0), buffer, 0x1000, 0).result())
+        assertThat(device.dma()
+                        .memory()
+                        .mmap(new UserVma(1, 0), buffer, 0x1000, 0)
+                        .result())
                 .as("no mmap operation")
                 .isEqualTo(-6);
         assertThat(device.dma().memory().getSgTable(new SgTable(1), buffer, 0x1000, 0))

@@ -144,8 +144,7 @@ class DmaMemoryTest {
     @Test
     void aBackendsOwnCpuAddressIsKept() { // ALC-2: the page cookie
         long cookie = KernelMemory.pageCookie(0x6000);
-        world.backend.onAlloc =
-                size -> new CoherentPages(0xf000_0000L, size, new long[] {0x6000}).withCpuAddr(cookie);
+        world.backend.onAlloc = size -> new CoherentPages(0xf000_0000L, size, new long[] {0x6000}).withCpuAddr(cookie);
         CoherentBuffer buffer = present(memory.allocAttrs(0x1000, 0, DmaAttrs.NO_KERNEL_MAPPING));
 
         assertThat(cookie).isEqualTo(0xffff_ea00_0000_0180L);
@@ -396,10 +395,8 @@ class DmaMemoryTest {
         World uncached = World.make(World.builder().kernelConfig(plain), config -> config.withCoherent(false));
 
         assertThat(PageProtection.of(snooped.device, DmaAttrs.WRITE_COMBINE)).isEqualTo(PageProtection.CACHED);
-        assertThat(PageProtection.of(combining.device, DmaAttrs.WRITE_COMBINE))
-                .isEqualTo(PageProtection.WRITE_COMBINE);
-        assertThat(PageProtection.of(combining.device, ~DmaAttrs.WRITE_COMBINE))
-                .isEqualTo(PageProtection.UNCACHED);
+        assertThat(PageProtection.of(combining.device, DmaAttrs.WRITE_COMBINE)).isEqualTo(PageProtection.WRITE_COMBINE);
+        assertThat(PageProtection.of(combining.device, ~DmaAttrs.WRITE_COMBINE)).isEqualTo(PageProtection.UNCACHED);
         assertThat(PageProtection.of(uncached.device, DmaAttrs.WRITE_COMBINE)).isEqualTo(PageProtection.UNCACHED);
     }
 }

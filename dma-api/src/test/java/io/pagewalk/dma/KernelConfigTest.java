@@ -100,13 +100,17 @@ class KernelConfigTest {
         }
         Map<String, @Nullable Object> all = read(config);
 
-        changes().forEach((name, change) ->
-                assertThat(all.get(name)).as(name).isEqualTo(read(change.apply(KernelConfig.distribution())).get(name)));
+        changes()
+                .forEach((name, change) -> assertThat(all.get(name))
+                        .as(name)
+                        .isEqualTo(
+                                read(change.apply(KernelConfig.distribution())).get(name)));
     }
 
     @Test
     void aDeviceKeepsItsOperationsThroughOtherChanges() {
-        DeviceConfig config = DeviceConfig.named("nic").withDmaOps(OPS).withDmaOpsBypass().withoutDmaParms();
+        DeviceConfig config =
+                DeviceConfig.named("nic").withDmaOps(OPS).withDmaOpsBypass().withoutDmaParms();
         DeviceConfig changed = config.withMask(1).withNumaNode(2);
 
         assertThat(changed.dmaOps()).isSameAs(OPS);
@@ -131,8 +135,7 @@ class KernelConfigTest {
     void withoutCacheHooksEveryDeviceIsCoherent() { // dma-core:DEV-7
         Device device = World.make(config -> config.withCoherent(false)).device;
         Device hooked = World.make(
-                        World.builder().kernelConfig(NoCaches.kernel()),
-                        config -> config.withCoherent(false))
+                        World.builder().kernelConfig(NoCaches.kernel()), config -> config.withCoherent(false))
                 .device;
 
         assertThat(device.isCoherent()).isTrue();

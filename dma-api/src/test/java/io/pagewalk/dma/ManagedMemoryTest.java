@@ -31,8 +31,7 @@ class ManagedMemoryTest {
         world.device.releaseManaged();
 
         assertThat(world.backend.calls)
-                .containsExactly(
-                        "free cpu 0 0x70012000+0x2000 attrs 0x100", "free cpu 0 0x70010000+0x1000 attrs 0x4");
+                .containsExactly("free cpu 0 0x70012000+0x2000 attrs 0x100", "free cpu 0 0x70010000+0x1000 attrs 0x4");
         assertThatThrownBy(() -> first.getLong(0)).isInstanceOf(IllegalStateException.class);
         second.close();
         world.device.releaseManaged();

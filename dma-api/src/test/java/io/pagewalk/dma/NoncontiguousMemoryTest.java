@@ -106,9 +106,11 @@ class NoncontiguousMemoryTest {
     void compoundPagesAreRefusedBehindAnIommuToo() {
         behindAnIommu();
         assertThat(memory.alloc(0x1000, IN, Gfp.COMP, 0)).isNull();
-        assertThat(memory.alloc(0x1000, IN, Gfp.COMP, DmaAttrs.ALLOC_SINGLE_PAGES)).isNull();
+        assertThat(memory.alloc(0x1000, IN, Gfp.COMP, DmaAttrs.ALLOC_SINGLE_PAGES))
+                .isNull();
 
-        assertThat(world.machine.log().count("dma_alloc_noncontiguous: compound")).isEqualTo(2);
+        assertThat(world.machine.log().count("dma_alloc_noncontiguous: compound"))
+                .isEqualTo(2);
         assertThat(world.machine.log().warnCount()).isEqualTo(1);
         assertThat(world.backend.calls).isEmpty();
     }
@@ -214,9 +216,7 @@ class NoncontiguousMemoryTest {
     void anEmptyTableIsRefused() {
         SgTable empty = new SgTable(1);
         for (Runnable use : new Runnable[] {
-            () -> memory.free(1, empty, IN),
-            () -> memory.vmap(1, empty),
-            () -> memory.mmap(new UserVma(1, 0), 1, empty)
+            () -> memory.free(1, empty, IN), () -> memory.vmap(1, empty), () -> memory.mmap(new UserVma(1, 0), 1, empty)
         }) {
             assertThatThrownBy(use::run)
                     .isInstanceOf(IllegalArgumentException.class)
@@ -241,7 +241,8 @@ class NoncontiguousMemoryTest {
         NoncontiguousMemory there = told.dma.memory().noncontiguous();
         SgTable sg = Objects.requireNonNull(there.alloc(0x1000, IN, 0, 0));
 
-        assertThat(Objects.requireNonNull(ledger[0].nearestBelow(told.device, 0x9_5fff)).kind())
+        assertThat(Objects.requireNonNull(ledger[0].nearestBelow(told.device, 0x9_5fff))
+                        .kind())
                 .isEqualTo("sg");
         there.free(0x1000, sg, IN);
         assertThat(ledger[0].liveCount()).isZero();

@@ -20,7 +20,6 @@ import io.pagewalk.dma.scatterlist.SgTable;
 import io.pagewalk.dma.spi.CoherentPages;
 import io.pagewalk.dma.spi.DmaOps;
 import io.pagewalk.dma.spi.DmaPages;
-import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**

@@ -198,7 +198,8 @@ class DirectCachesTest {
                 steps.add(String.format("invalidate 0x%x+0x%x", physAddr, sizeBytes));
             }
         });
-        KernelConfig kernel = KernelConfig.distribution().withArch(ArchConfig.x86().withCacheMaintenance(arm64));
+        KernelConfig kernel =
+                KernelConfig.distribution().withArch(ArchConfig.x86().withCacheMaintenance(arm64));
         assertThat(kernel.cacheMaintenance()).isSameAs(arm64);
         DirectWorld board = DirectWorld.of(b -> b.kernelConfig(kernel));
         Dma dma = board.device(c -> c.withCoherent(false)).dma();

@@ -31,8 +31,23 @@ class KmallocBounceTest {
     /** With lines of 64 bytes and ARCH_DMA_MINALIGN of 128. */
     @ParameterizedTest
     @CsvSource({
-        "0, false", "1, true", "8, true", "9, true", "32, true", "33, false", "64, false", "65, true", "96, true",
-        "97, false", "128, false", "129, false", "192, false", "193, false", "255, false", "256, false", "257, false"
+        "0, false",
+        "1, true",
+        "8, true",
+        "9, true",
+        "32, true",
+        "33, false",
+        "64, false",
+        "65, true",
+        "96, true",
+        "97, false",
+        "128, false",
+        "129, false",
+        "192, false",
+        "193, false",
+        "255, false",
+        "256, false",
+        "257, false"
     })
     void bucketOfTheSizeDecides(long sizeBytes, boolean bounced) {
         DirectWorld world = world();
@@ -42,8 +57,25 @@ class KmallocBounceTest {
 
     @ParameterizedTest
     @CsvSource({
-        "0, 0", "1, 8", "8, 8", "9, 16", "16, 16", "17, 32", "33, 64", "48, 64", "64, 64", "65, 96", "96, 96", "97, 128",
-        "128, 128", "129, 192", "192, 192", "193, 256", "257, 512", "384, 512", "4096, 4096"
+        "0, 0",
+        "1, 8",
+        "8, 8",
+        "9, 16",
+        "16, 16",
+        "17, 32",
+        "33, 64",
+        "48, 64",
+        "64, 64",
+        "65, 96",
+        "96, 96",
+        "97, 128",
+        "128, 128",
+        "129, 192",
+        "192, 192",
+        "193, 256",
+        "257, 512",
+        "384, 512",
+        "4096, 4096"
     })
     void bucketsArePowersOfTwoAndTwoOthers(long sizeBytes, long bucket) {
         assertThat(KmallocBounce.bucketBytes(sizeBytes)).isEqualTo(bucket);
@@ -69,7 +101,8 @@ class KmallocBounceTest {
     @Test
     void buffersOfCoherentDevicesStay() {
         DirectWorld world = world();
-        assertThat(world.device(c -> c).dma().mapPage(0x5001, 8, FROM_DEVICE, 0)).isEqualTo(0x5001);
+        assertThat(world.device(c -> c).dma().mapPage(0x5001, 8, FROM_DEVICE, 0))
+                .isEqualTo(0x5001);
     }
 
     @Test
@@ -82,8 +115,7 @@ class KmallocBounceTest {
     @Test
     @DisplayName("DIR-10: without a pool it is an overflow like any other")
     void withoutAPoolTheMappingFails() {
-        DirectWorld world =
-                DirectWorld.of(b -> b.kernelConfig(kernel(128, 64)).commandLine("swiotlb=noforce"));
+        DirectWorld world = DirectWorld.of(b -> b.kernelConfig(kernel(128, 64)).commandLine("swiotlb=noforce"));
         Dma dma = world.device(c -> c.withCoherent(false)).dma();
         assertThat(dma.mapPage(0x5000, 8, FROM_DEVICE, 0)).isEqualTo(Dma.DMA_MAPPING_ERROR);
         assertThat(dma.lastFailure().reason()).isEqualTo(FailureReason.NO_POOL);

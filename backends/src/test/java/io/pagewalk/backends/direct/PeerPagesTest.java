@@ -96,9 +96,7 @@ class PeerPagesTest {
         assertThat(sg.dmaAddr(3)).isEqualTo(0xd100_1000L);
         assertThat(List.of(sg.isBusAddress(0), sg.isBusAddress(1), sg.isBusAddress(2), sg.isBusAddress(3)))
                 .containsExactly(true, false, true, true);
-        assertThat(judged)
-                .as("once as long as the map stays the same")
-                .containsExactly("nic>nvme", "nic>nvme");
+        assertThat(judged).as("once as long as the map stays the same").containsExactly("nic>nvme", "nic>nvme");
         nic.dma().unmapSg(sg, 4, TO_DEVICE, 0);
         assertThat(sg.isBusAddress(0)).isFalse();
         assertThat(sg.isBusAddress(3)).isFalse();

@@ -125,7 +125,9 @@ class RestrictedPoolProperties {
             assertThat(buffer == null ? -1 : buffer.physAddr(0)).isEqualTo(expected);
             Statistics.label("allocations").collect(expected == -1 ? "refused" : "found");
             if (buffer != null) {
-                assertThat(expected & (Long.highestOneBit(rounded * 2 - 1) - 1)).as("SWX-5").isZero();
+                assertThat(expected & (Long.highestOneBit(rounded * 2 - 1) - 1))
+                        .as("SWX-5")
+                        .isZero();
                 allocated.put(expected, buffer);
             }
         }
@@ -133,7 +135,8 @@ class RestrictedPoolProperties {
         private void unmap(Step step) {
             if (!mapped.isEmpty()) {
                 long dmaAddr = new ArrayList<>(mapped.keySet()).get(step.pick() % mapped.size());
-                device.dma().unmapPage(dmaAddr, Objects.requireNonNull(mapped.remove(dmaAddr)), DmaDirection.TO_DEVICE, 0);
+                device.dma()
+                        .unmapPage(dmaAddr, Objects.requireNonNull(mapped.remove(dmaAddr)), DmaDirection.TO_DEVICE, 0);
                 model.release(dmaAddr);
             }
         }

@@ -35,8 +35,8 @@ class RestrictedPoolTest {
     private static final long SLOT = 0x800;
     private static final String WIFI = "wifi";
 
-    private final DirectWorld world =
-            DirectWorld.of(b -> b.restrictedPools(RestrictedPool.of(WIFI, PhysRange.ofSize(BASE, SLOTS * SLOT + 0x7ff))));
+    private final DirectWorld world = DirectWorld.of(b ->
+            b.restrictedPools(RestrictedPool.of(WIFI, PhysRange.ofSize(BASE, SLOTS * SLOT + 0x7ff))));
     private final Swiotlb swiotlb = Swiotlb.of(world.machine);
 
     private Device confined() {
@@ -202,10 +202,7 @@ class RestrictedPoolTest {
     void slotsThatAreNoPageAreRefused() {
         Device askew = world.device(c -> c.withRestrictedPool(WIFI).withRanges(new DmaRange(0, 0x800, 1L << 40)));
         assertThat(askew.dma().allocCoherent(0x1000, 0)).isNull();
-        assertThat(world.complaints())
-                .singleElement()
-                .asString()
-                .contains("slots at 0x20000800 do not begin a page");
+        assertThat(world.complaints()).singleElement().asString().contains("slots at 0x20000800 do not begin a page");
         assertThat(askew.dma().allocCoherent(0x1000, 0)).isNull();
         assertThat(world.complaints()).as("once").hasSize(1);
         assertThat(world.machine.log().count("swiotlb_alloc: unaligned page")).isEqualTo(2);

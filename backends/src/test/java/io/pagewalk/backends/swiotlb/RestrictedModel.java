@@ -25,9 +25,6 @@ public final class RestrictedModel {
     }
 
     public void release(long tlb) {
-        pool.live().stream()
-                .filter(mapping -> mapping.tlb() == tlb)
-                .findFirst()
-                .ifPresent(pool::unmap);
+        pool.live().stream().filter(mapping -> mapping.tlb() == tlb).findFirst().ifPresent(pool::unmap);
     }
 }

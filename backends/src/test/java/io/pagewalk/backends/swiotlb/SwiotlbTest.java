@@ -57,10 +57,13 @@ class SwiotlbTest {
     @DisplayName("SWC-3, SWC-4: areas are logged whenever they are set, and the size when it changes with them")
     void areasAreLogged() {
         assertThat(infos(machine("swiotlb=640,3,force")))
-                .containsExactly("area num 4 (dma-core:SWC-3)", "bounce pool size rounded up to 2 MiB (dma-core:SWC-4)");
+                .containsExactly(
+                        "area num 4 (dma-core:SWC-3)", "bounce pool size rounded up to 2 MiB (dma-core:SWC-4)");
         assertThat(infos(machine("swiotlb=1024,2 swiotlb=,4,force")))
                 .containsExactly("area num 2 (dma-core:SWC-3)", "area num 4 (dma-core:SWC-3)");
-        assertThat(infos(machine("swiotlb=force"))).as("SWC-7: two CPUs").containsExactly("area num 2 (dma-core:SWC-3)");
+        assertThat(infos(machine("swiotlb=force")))
+                .as("SWC-7: two CPUs")
+                .containsExactly("area num 2 (dma-core:SWC-3)");
         assertThat(infos(machine(""))).as("nothing was set").isEmpty();
     }
 
@@ -82,11 +85,13 @@ class SwiotlbTest {
         assertThat(mem.isForced()).isFalse();
         assertThat(mem.start() & (2 * MIB - 1)).as("a block of its order").isZero();
         assertThat(machine.pages().freeBytes()).isEqualTo(before - 2 * MIB - 0x1000);
-        assertThat(infos(machine)).containsExactly(
-                "area num 2 (dma-core:SWC-3)",
-                "bounce pool of 1024 slots at 0x" + Long.toHexString(mem.start()));
+        assertThat(infos(machine))
+                .containsExactly(
+                        "area num 2 (dma-core:SWC-3)",
+                        "bounce pool of 1024 slots at 0x" + Long.toHexString(mem.start()));
         Device device = machine.addDevice(DeviceConfig.named("isa").withMask(0x1ff_ffffL));
-        assertThat(device.dma().mapPage(128 * MIB, 0x100, DmaDirection.TO_DEVICE, 0)).isEqualTo(mem.start());
+        assertThat(device.dma().mapPage(128 * MIB, 0x100, DmaDirection.TO_DEVICE, 0))
+                .isEqualTo(mem.start());
         device.dma().unmapPage(mem.start(), 0x100, DmaDirection.TO_DEVICE, 0);
         assertIdle(machine);
     }
@@ -209,7 +214,10 @@ class SwiotlbTest {
     @Test
     @DisplayName("SWC-11: exit gives the memory back, and a mapping finds no pool then (SWM-1, A12)")
     void exitGivesTheMemoryBack() {
-        Machine machine = Machine.builder().ramBytes(6L << 30).commandLine("swiotlb=1024,1").build();
+        Machine machine = Machine.builder()
+                .ramBytes(6L << 30)
+                .commandLine("swiotlb=1024,1")
+                .build();
         Swiotlb swiotlb = Swiotlb.of(machine);
         long before = machine.pages().freeBytes();
         Device device = machine.addDevice(DeviceConfig.named("dev").withMask(0xffff_ffffL));
@@ -220,7 +228,8 @@ class SwiotlbTest {
         assertThat(swiotlb.files()).isEmpty();
         swiotlb.exit();
         assertThat(machine.pages().freeBytes()).isEqualTo(before + 2 * MIB);
-        assertThat(device.dma().mapPage(4L << 30, 0x100, DmaDirection.TO_DEVICE, 0)).isEqualTo(-1L);
+        assertThat(device.dma().mapPage(4L << 30, 0x100, DmaDirection.TO_DEVICE, 0))
+                .isEqualTo(-1L);
         assertThat(device.dma().maxMappingSize()).isEqualTo(-1L);
     }
 
@@ -251,11 +260,12 @@ class SwiotlbTest {
         Machine machine = machine("swiotlb=force", 1);
         Device device = machine.addDevice(DeviceConfig.named("dev"));
         for (int i = 0; i < 12; i++) {
-            assertThat(device.dma().mapPage(0x5000, 0x10, DmaDirection.TO_DEVICE, 0)).isEqualTo(-1L);
+            assertThat(device.dma().mapPage(0x5000, 0x10, DmaDirection.TO_DEVICE, 0))
+                    .isEqualTo(-1L);
         }
         assertThat(machine.log().entries())
-                .filteredOn(entry -> entry.text()
-                        .contains("dev: Can not allocate SWIOTLB buffer earlier and can't now provide"))
+                .filteredOn(entry ->
+                        entry.text().contains("dev: Can not allocate SWIOTLB buffer earlier and can't now provide"))
                 .as("at a limited rate")
                 .hasSize(10);
         assertThat(machine.log().count("swiotlb_tbl_map_single: no pool")).isEqualTo(12);
@@ -307,7 +317,8 @@ class SwiotlbTest {
         world.unmap(device, first, 0x1800);
         world.map(device, 0x10000, 0x100);
         assertThat(world.pool.usedHiwater()).isEqualTo(2);
-        assertThat(new SwiotlbPool(world.machine, null, false).writeUsedHiwater(0)).isZero();
+        assertThat(new SwiotlbPool(world.machine, null, false).writeUsedHiwater(0))
+                .isZero();
     }
 
     // ---- what a device must not say
@@ -325,6 +336,8 @@ class SwiotlbTest {
         assertThatThrownBy(() -> world.map(device, 0x10000, 0x100)).isInstanceOf(KernelBugException.class);
         world.assertIdle();
         device.setSegmentBoundaryMask(0x1a34);
-        assertThat(world.map(device, 0x10000, 0x100)).as("3 + 1 slots are a power of two").isEqualTo(PoolWorld.START);
+        assertThat(world.map(device, 0x10000, 0x100))
+                .as("3 + 1 slots are a power of two")
+                .isEqualTo(PoolWorld.START);
     }
 }

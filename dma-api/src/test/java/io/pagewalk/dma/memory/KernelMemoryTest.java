@@ -21,9 +21,7 @@ class KernelMemoryTest {
     @Test
     void theDirectMapIsPhysicalMemory() {
         assertThat(memory.physAddr(DIRECT_MAP + 0x1234)).isEqualTo(0x1234);
-        assertThat(memory.physAddr(DIRECT_MAP + 0x100_0000))
-                .as("RAM or not")
-                .isEqualTo(0x100_0000);
+        assertThat(memory.physAddr(DIRECT_MAP + 0x100_0000)).as("RAM or not").isEqualTo(0x100_0000);
         memory.putLong(DIRECT_MAP + 0x1234, 0x0102_0304_0506_0708L);
         assertThat(bytes.getLong(0x1234)).isEqualTo(0x0102_0304_0506_0708L);
         assertThat(memory.getLong(DIRECT_MAP + 0x1234)).isEqualTo(0x0102_0304_0506_0708L);
@@ -103,7 +101,8 @@ class KernelMemoryTest {
         long second = memory.vmap(one);
         long third = memory.vmap(one);
         long fourth = memory.vmap(one);
-        assertThat(List.of(second, third, fourth)).containsExactly(VMALLOC + 0x2000, VMALLOC + 0x4000, VMALLOC + 0x6000);
+        assertThat(List.of(second, third, fourth))
+                .containsExactly(VMALLOC + 0x2000, VMALLOC + 0x4000, VMALLOC + 0x6000);
 
         memory.vunmap(second);
         assertThat(memory.vmap(new long[2])).isEqualTo(VMALLOC + 0x8000);

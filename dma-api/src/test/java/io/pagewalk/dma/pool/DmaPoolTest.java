@@ -64,7 +64,8 @@ class DmaPoolTest {
         String name = "0123456789abcdef0123456789abcdef0";
 
         assertThat(present(DmaPool.create(name, world.dma, 16, 0, 0)).name()).isEqualTo(name.substring(0, 31));
-        assertThat(present(DmaPool.create(name.substring(0, 31), world.dma, 16, 0, 0)).name())
+        assertThat(present(DmaPool.create(name.substring(0, 31), world.dma, 16, 0, 0))
+                        .name())
                 .hasSize(31);
     }
 
@@ -135,9 +136,7 @@ class DmaPoolTest {
                 .hasSize(4);
         assertThat(world.device.pools().list()).isEmpty();
         assertThat(world.machine.log().entries()).isEmpty();
-        for (Runnable use : new Runnable[] {
-            () -> pool.alloc(0), () -> pool.free(a), () -> DmaPool.destroy(pool)
-        }) {
+        for (Runnable use : new Runnable[] {() -> pool.alloc(0), () -> pool.free(a), () -> DmaPool.destroy(pool)}) {
             assertThatThrownBy(use::run)
                     .isInstanceOf(IllegalStateException.class)
                     .hasMessage("pool prp list of nic was destroyed");
@@ -186,7 +185,9 @@ class DmaPoolTest {
         pool.free(block);
 
         assertThat(alloc(pool).cpuAddr()).isEqualTo(CPU_PAGE);
-        assertThat(memory.getByte(CPU_PAGE + 16)).as("else it holds what it held").isEqualTo((byte) 0x5a);
+        assertThat(memory.getByte(CPU_PAGE + 16))
+                .as("else it holds what it held")
+                .isEqualTo((byte) 0x5a);
         pool.free(block);
         assertThat(present(pool.alloc(Gfp.ZERO)).cpuAddr()).isEqualTo(CPU_PAGE);
         for (int i = 0; i < 128; i++) {

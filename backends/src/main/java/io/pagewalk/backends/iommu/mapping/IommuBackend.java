@@ -110,8 +110,13 @@ public final class IommuBackend implements DmaBackend, Iommu {
     public BusPort port(Device device) {
         BusPort port = driver.port(device);
         boolean moved = device.hasRanges() && defaultDomainOf(device).type() == IommuDomainType.IDENTITY;
-        return moved ? new BridgePort(new DirectPort(
-                        device.config().busRanges(), machine.kernelConfig().arch().encryptionMask()), port) : port;
+        return moved
+                ? new BridgePort(
+                        new DirectPort(
+                                device.config().busRanges(),
+                                machine.kernelConfig().arch().encryptionMask()),
+                        port)
+                : port;
     }
 
     // ---- beyond the DMA API
@@ -152,8 +157,8 @@ public final class IommuBackend implements DmaBackend, Iommu {
     @Override
     public int setDefaultType(Device device, String type) {
         CoreDomain domain = groups.of(device).defaultDomain();
-        boolean known = type.equals("auto")
-                || List.of("identity", "DMA", "DMA-FQ").contains(type);
+        boolean known =
+                type.equals("auto") || List.of("identity", "DMA", "DMA-FQ").contains(type);
         if (!known) {
             return -Errno.EINVAL;
         }

@@ -70,8 +70,8 @@ final class World implements AutoCloseable {
     static World nonCoherent(Caches caches, boolean trusted) {
         Machine machine = builder()
                 .commandLine("swiotlb=1024")
-                .kernelConfig(KernelConfig.distribution()
-                        .withArch(ArchConfig.x86().withCacheMaintenance(caches)))
+                .kernelConfig(
+                        KernelConfig.distribution().withArch(ArchConfig.x86().withCacheMaintenance(caches)))
                 .build();
         UnaryOperator<DeviceConfig> change =
                 config -> config.withCoherent(false).withTrusted(trusted).withMinAlignMask(0xfff);
