@@ -18,6 +18,9 @@ public class SlotAllocatorLincheckTest {
     private static final int SLOTS = 6;
     private static final long EVEN = 0xfff;
 
+    /** 1 in an ordinary build, more where properties are tried more often. */
+    private static final int SCALE = Math.max(1, Integer.getInteger("jqwik.tries.default", 200) / 1000);
+
     private final IoTlbPool pool = new IoTlbPool(0x200_0000L, SLOTS, 1);
 
     /** Used by lincheck, which makes an allocator for each scenario. */
@@ -36,10 +39,10 @@ public class SlotAllocatorLincheckTest {
     @Test
     void callersUnderStressComeOneAfterTheOther() {
         new StressOptions()
-                .iterations(25)
-                .invocationsPerIteration(400)
+                .iterations(8 * SCALE)
+                .invocationsPerIteration(100)
                 .threads(2)
-                .actorsPerThread(4)
+                .actorsPerThread(3)
                 .actorsBefore(2)
                 .actorsAfter(2)
                 .check(SlotAllocatorLincheckTest.class);
@@ -48,8 +51,8 @@ public class SlotAllocatorLincheckTest {
     @Test
     void callersOfEveryScheduleComeOneAfterTheOther() {
         new ModelCheckingOptions()
-                .iterations(10)
-                .invocationsPerIteration(200)
+                .iterations(4 * SCALE)
+                .invocationsPerIteration(60)
                 .threads(2)
                 .actorsPerThread(3)
                 .actorsBefore(2)
