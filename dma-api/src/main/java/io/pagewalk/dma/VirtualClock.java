@@ -1,5 +1,6 @@
 package io.pagewalk.dma;
 
+import java.util.Objects;
 import java.util.PriorityQueue;
 import org.jspecify.annotations.Nullable;
 
@@ -34,7 +35,7 @@ public final class VirtualClock {
      * @return the timer
      */
     public KernelTimer timer(KernelTimer.Callback callback) {
-        return new KernelTimer(this, callback);
+        return new KernelTimer(this, Objects.requireNonNull(callback, "callback"));
     }
 
     /**
