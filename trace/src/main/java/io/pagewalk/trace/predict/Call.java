@@ -1,0 +1,112 @@
+package io.pagewalk.trace.predict;
+
+import io.pagewalk.dma.Dma;
+import io.pagewalk.dma.DmaDirection;
+import io.pagewalk.trace.DmaEvent;
+import io.pagewalk.trace.SgEvent;
+import io.pagewalk.trace.TraceHeader;
+import java.util.Arrays;
+
+/** A mapping or allocation of the trace: what its driver asked for, and the addresses that it was given. */
+final class Call {
+    final AddressKind kind;
+    final TraceHeader header;
+    final String device;
+    final DmaDirection direction;
+    final long[] physAddrs;
+    /** Bytes of each entry as the driver gave it; empty when the trace does not tell. */
+    final long[] lengths;
+
+    final long[] dmaAddrs;
+    final long[] dmaLengths;
+    final int attrs;
+
+    /** The line, CPU and time at which the address was taken. */
+    TraceHeader taken;
+    /** The line before {@link #taken} that the same task wrote in the same context, 0 for none. */
+    long previousLine;
+
+    private Call(
+            AddressKind kind,
+            TraceHeader header,
+            String device,
+            DmaDirection direction,
+            long[] physAddrs,
+            long[] lengths,
+            long[] dmaAddrs,
+            long[] dmaLengths,
+            long attrs) {
+        this.kind = kind;
+        this.header = header;
+        this.device = device;
+        this.direction = direction;
+        this.physAddrs = physAddrs;
+        this.lengths = lengths;
+        this.dmaAddrs = dmaAddrs;
+        this.dmaLengths = dmaLengths;
+        this.attrs = (int) attrs;
+        this.taken = header;
+    }
+
+    static Call page(DmaEvent.MapPage event) {
+        long[] size = {event.sizeBytes()};
+        boolean failed = event.dmaAddr() == Dma.DMA_MAPPING_ERROR;
+        return new Call(
+                failed ? AddressKind.FAILED_PAGE : AddressKind.PAGE,
+                event.header(),
+                event.device(),
+                event.direction(),
+                new long[] {event.physAddr()},
+                size,
+                new long[] {event.dmaAddr()},
+                size,
+                event.attrs());
+    }
+
+    static Call list(SgEvent.MapSg event, AddressKind kind, long[] lengths) {
+        return new Call(
+                kind,
+                event.header(),
+                event.device(),
+                event.direction(),
+                event.physAddrs(),
+                lengths,
+                event.dmaAddrs(),
+                event.lengths(),
+                event.attrs());
+    }
+
+    static Call coherent(DmaEvent.CoherentAlloc event) {
+        long[] size = {event.sizeBytes()};
+        return new Call(
+                AddressKind.COHERENT,
+                event.header(),
+                event.device(),
+                DmaDirection.BIDIRECTIONAL,
+                new long[0],
+                size,
+                new long[] {event.dmaAddr()},
+                size,
+                event.attrs());
+    }
+
+    long dmaAddr() {
+        return dmaAddrs[0];
+    }
+
+    /** Bytes from the first DMA address to the end of the last segment, what pads them included. */
+    long spanBytes() {
+        int last = dmaAddrs.length - 1;
+        return dmaAddrs[last] + dmaLengths[last] - dmaAddrs[0];
+    }
+
+    boolean isList(DmaDirection of, long[] entries) {
+        return (kind == AddressKind.LIST || kind == AddressKind.SEGMENT)
+                && direction == of
+                && Arrays.equals(physAddrs, entries);
+    }
+
+    static String taskOf(TraceHeader header) {
+        return header.task() + "-" + header.pid();
+    }
+}
