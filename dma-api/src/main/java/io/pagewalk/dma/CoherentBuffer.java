@@ -143,9 +143,18 @@ public final class CoherentBuffer implements AutoCloseable {
 
     @Override
     public void close() {
+        closeOn(dma.cpu());
+    }
+
+    /**
+     * Frees it on another CPU than the one that allocated it.
+     *
+     * @param cpu the CPU that frees
+     */
+    public void closeOn(int cpu) {
         if (!closed) {
             closed = true;
-            dma.free(pages, attrs);
+            dma.device().dma(cpu).free(pages, attrs);
         }
     }
 }

@@ -57,7 +57,12 @@ public final class AddressPrediction {
             return new PredictionResult(
                     reader.name(), reader.summary(), recorded, score.figures(), omissions.snapshot());
         }
-        throw new IllegalStateException();
+        Score score = new Score(Miss.Order.OF_LINES, listener);
+        try (PredictingMachine machine = new PredictingMachine(recorded)) {
+            IommuReplay replay = new IommuReplay(machine, score, recorded.mode() == IommuMode.STRICT);
+            read(reader, first, new IommuPairing(replay, omissions));
+        }
+        return new PredictionResult(reader.name(), reader.summary(), recorded, score.figures(), omissions.snapshot());
     }
 
     private void read(TraceReader reader, @Nullable TraceEvent first, EventTaker taker)

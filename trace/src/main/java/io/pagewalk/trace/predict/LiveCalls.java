@@ -1,6 +1,7 @@
 package io.pagewalk.trace.predict;
 
 import io.pagewalk.dma.DmaDirection;
+import io.pagewalk.dma.memory.Addresses;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
@@ -63,10 +64,10 @@ final class LiveCalls {
     }
 
     /** The list among those of an unmap that starts on a page of DMA addresses. */
-    @Nullable Call listAt(DmaDirection direction, long[] physAddrs, long pageAddr, long pageMask) {
+    @Nullable Call listAt(DmaDirection direction, long[] physAddrs, long pageAddr) {
         return first(
                 listsByPhys.get(physAddrs[0]),
-                call -> call.isList(direction, physAddrs) && (call.dmaAddr() & pageMask) == pageAddr);
+                call -> call.isList(direction, physAddrs) && (call.dmaAddr() & Addresses.PAGE_MASK) == pageAddr);
     }
 
     private static @Nullable Call first(@Nullable List<Call> calls, Predicate<Call> wanted) {

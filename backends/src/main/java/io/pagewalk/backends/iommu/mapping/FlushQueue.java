@@ -30,6 +30,9 @@ final class FlushQueue {
 
     private static final long TIMEOUT_NANOS = 10_000_000L;
 
+    /** The timer's name on the machine's clock is that of the kernel's function and of the device. */
+    private static final String TIMER_NAME = "fq_flush_timeout ";
+
     private final IommuCore core;
     private final IommuDriver driver;
     private final IovaDomain iovas;
@@ -39,7 +42,8 @@ final class FlushQueue {
     private final AtomicLong started = new AtomicLong();
     private final AtomicLong finished = new AtomicLong();
 
-    FlushQueue(int cpus, VirtualClock clock, IommuCore core, IommuDriver driver, IovaDomain iovas) {
+    FlushQueue(
+            String deviceName, int cpus, VirtualClock clock, IommuCore core, IommuDriver driver, IovaDomain iovas) {
         this.core = core;
         this.driver = driver;
         this.iovas = iovas;
@@ -47,7 +51,7 @@ final class FlushQueue {
         for (int cpu = 0; cpu < cpus; cpu++) {
             rings[cpu] = new FlushRing();
         }
-        this.timer = clock.timer(this::expired);
+        this.timer = clock.timer(TIMER_NAME + deviceName, this::expired);
     }
 
     /**

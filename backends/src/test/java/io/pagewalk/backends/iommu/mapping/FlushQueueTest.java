@@ -19,7 +19,7 @@ class FlushQueueTest {
     private final RecordingDriver driver = new RecordingDriver(RecordingDriver.APERTURE_48);
     private final IovaDomain iovas = new IovaDomain(machine, 4096, 1, true);
     private final IommuCore core = new IommuCore(driver.newTable(), driver, 2, machine.log());
-    private final FlushQueue queue = new FlushQueue(2, machine.clock(), core, driver, iovas);
+    private final FlushQueue queue = new FlushQueue("dev", 2, machine.clock(), core, driver, iovas);
     private final TablePageList none = new TablePageList();
 
     /** Takes a page and queues it at once, as a map and an unmap do. */
