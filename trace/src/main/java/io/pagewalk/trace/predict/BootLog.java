@@ -71,7 +71,7 @@ public record BootLog(
      * @throws MachineFactsException if nothing in it is a boot log's, or a line contradicts itself
      * @throws IOException if it cannot be closed
      */
-    public static BootLog read(Path file) throws IOException, MachineFactsException {
+    public static BootLog read(Path file) throws IOException {
         try (LogLines lines = LogLines.open(file)) {
             return new BootLogParser(lines.name()).parse(lines);
         }
@@ -87,7 +87,7 @@ public record BootLog(
      * @throws MachineFactsException if nothing in it is a boot log's, or a line contradicts itself
      * @throws IOException if it cannot be closed
      */
-    public static BootLog read(InputStream stream, String name) throws IOException, MachineFactsException {
+    public static BootLog read(InputStream stream, String name) throws IOException {
         try (LogLines lines = LogLines.open(stream, name)) {
             return new BootLogParser(name).parse(lines);
         }

@@ -1,11 +1,12 @@
 package io.pagewalk.trace.predict;
 
+import java.io.IOException;
 import io.pagewalk.trace.TraceEvent;
 
 /** Takes the events of a trace one after the other. */
 interface EventTaker {
-    void accept(TraceEvent event) throws MachineFactsException;
+    void accept(TraceEvent event) throws IOException;
 
     /** Says that the trace is over. */
-    void finish() throws MachineFactsException;
+    void finish() throws IOException;
 }

@@ -9,6 +9,7 @@ import io.pagewalk.trace.TraceEvent;
 import io.pagewalk.trace.TraceHeader;
 import io.pagewalk.trace.workload.PieceRun;
 import io.pagewalk.trace.workload.SgLengths;
+import java.io.IOException;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.Map;
@@ -43,7 +44,7 @@ final class IommuPairing implements EventTaker {
     }
 
     @Override
-    public void accept(TraceEvent event) throws MachineFactsException {
+    public void accept(TraceEvent event) throws IOException {
         if (event instanceof TraceEvent.LostEvents) {
             omissions.add(NotJudged.LOST_EVENTS);
             return;
@@ -243,7 +244,7 @@ final class IommuPairing implements EventTaker {
     }
 
     @Override
-    public void finish() throws MachineFactsException {
+    public void finish() throws IOException {
         writers.values().forEach(this::endWithoutUnmap);
         queue.finish();
     }

@@ -57,9 +57,9 @@ public record Miss(
      * @return the sentence, without the order
      */
     public String message() {
+        String same = recorded == predicted ? "" : ", predicted " + address(predicted);
         return "line " + lineNumber + ": " + task + " on CPU " + cpu + ": " + device + ": " + kind.singular()
-                + " recorded at " + address(recorded) + ", predicted " + address(predicted)
-                + (remark.isEmpty() ? "" : " (" + remark + ")");
+                + " recorded at " + address(recorded) + same + (remark.isEmpty() ? "" : ": " + remark);
     }
 
     private static String address(long dmaAddr) {

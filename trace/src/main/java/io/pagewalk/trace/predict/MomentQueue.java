@@ -1,5 +1,6 @@
 package io.pagewalk.trace.predict;
 
+import java.io.IOException;
 import java.util.ArrayDeque;
 
 /** Moments in line order; each goes on once its call, and those of all before it, are known. Bounded. */
@@ -18,7 +19,7 @@ final class MomentQueue {
     }
 
     /** Lets go what is known; what stays open for too long happened to nobody. */
-    void flush() throws MachineFactsException {
+    void flush() throws IOException {
         while (!moments.isEmpty() && (!moments.getFirst().isOpen() || moments.size() > MOST)) {
             Moment moment = moments.poll();
             Call call = moment.call();
@@ -30,7 +31,7 @@ final class MomentQueue {
         }
     }
 
-    void finish() throws MachineFactsException {
+    void finish() throws IOException {
         moments.forEach(moment -> {
             if (moment.isOpen()) {
                 moment.drop();

@@ -1,5 +1,7 @@
 package io.pagewalk.trace.predict;
 
+import java.io.IOException;
+
 /** Takes moments in the order in which they happened. */
 interface MomentSink {
     /**
@@ -8,8 +10,8 @@ interface MomentSink {
      * @param moment of a call that is known
      * @param call its call
      */
-    void accept(Moment moment, Call call) throws MachineFactsException;
+    void accept(Moment moment, Call call) throws IOException;
 
     /** Says that there are no more. */
-    void finish() throws MachineFactsException;
+    void finish() throws IOException;
 }
