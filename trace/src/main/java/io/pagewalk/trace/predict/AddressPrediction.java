@@ -59,8 +59,8 @@ public final class AddressPrediction {
         RecordedMachine recorded = RecordedMachine.of(log, spec, reader.recordedCpus());
         if (timers != null && recorded.mode() != IommuMode.LAZY) {
             throw new MachineFactsException(
-                    timers.name(), "of no use: what gave out the addresses is " + recorded.backend()
-                            + ", and has no flush queue");
+                    timers.name(),
+                    "of no use: what gave out the addresses is " + recorded.backend() + ", and has no flush queue");
         }
         Run run = new Run(reader, first, recorded);
         return switch (recorded.mode()) {

@@ -39,9 +39,10 @@ public record BootLog(
         List<PhysRange> hostBridgeWindows,
         Map<String, String> drivers) {
 
-    /** The log of a machine of which nothing is known. */
-    public static final BootLog NONE =
-            new BootLog("no boot log", null, null, null, null, false, null, null, List.of(), Map.of());
+    private static final String BUNDLED = "dmesg-direct.txt.gz";
+
+    /** What the bundled log is called in messages. */
+    public static final String BUNDLED_NAME = "dmesg-direct (bundled)";
 
     /**
      * Copies list and map.
@@ -91,5 +92,19 @@ public record BootLog(
         try (LogLines lines = LogLines.open(stream, name)) {
             return new BootLogParser(name).parse(lines);
         }
+    }
+
+    /**
+     * Reads the log of the machine that recorded the {@link io.pagewalk.trace.BundledTrace}.
+     *
+     * @return what it tells
+     * @throws IOException if the library was packed without it
+     */
+    public static BootLog bundled() throws IOException {
+        InputStream resource = BootLog.class.getResourceAsStream(BUNDLED);
+        if (resource == null) {
+            throw new MachineFactsException(BUNDLED_NAME, "is not part of this build");
+        }
+        return read(resource, BUNDLED_NAME);
     }
 }

@@ -1,7 +1,7 @@
 package io.pagewalk.trace.predict;
 
-import java.io.IOException;
 import io.pagewalk.trace.TraceEvent;
+import java.io.IOException;
 
 /** Takes the events of a trace one after the other. */
 interface EventTaker {

@@ -65,8 +65,7 @@ public final class FlushTimers implements AutoCloseable {
             }
         }
         if (count == 0) {
-            throw new MachineFactsException(
-                    lines.name(), "has no timer_start or timer_expire_entry line of " + NAME);
+            throw new MachineFactsException(lines.name(), "has no timer_start or timer_expire_entry line of " + NAME);
         }
         return null;
     }
@@ -74,7 +73,8 @@ public final class FlushTimers implements AutoCloseable {
     private TimerEvent parse(String line) throws MachineFactsException {
         Matcher match = LINE.matcher(line);
         if (!match.matches()) {
-            throw new MachineFactsException(lines.name(), "line " + lines.lineNumber() + ": no timer event as tracefs prints it");
+            throw new MachineFactsException(
+                    lines.name(), "line " + lines.lineNumber() + ": no timer event as tracefs prints it");
         }
         String fraction = match.group(3);
         long nanos = Long.parseLong(fraction) * (fraction.length() == 6 ? 1000 : 1);
@@ -86,8 +86,7 @@ public final class FlushTimers implements AutoCloseable {
         latestNanos = time;
         count++;
         boolean expires = match.group(4).equals("timer_expire_entry");
-        return new TimerEvent(
-                lines.lineNumber(), match.group(5), expires, Integer.parseInt(match.group(1)), time);
+        return new TimerEvent(lines.lineNumber(), match.group(5), expires, Integer.parseInt(match.group(1)), time);
     }
 
     /**

@@ -60,8 +60,7 @@ final class ValidityCheck implements MomentSink {
         long first = call.dmaAddr() & Addresses.PAGE_MASK;
         long bytes = Addresses.alignUp(call.dmaAddr() - first + call.spanBytes(), Addresses.PAGE_SIZE);
         long pages = bytes >>> Addresses.PAGE_SHIFT;
-        return PhysRange.ofSize(
-                first, (pages < LEAST_NOT_ROUNDED ? roundUp(pages) : pages) << Addresses.PAGE_SHIFT);
+        return PhysRange.ofSize(first, (pages < LEAST_NOT_ROUNDED ? roundUp(pages) : pages) << Addresses.PAGE_SHIFT);
     }
 
     private static long roundUp(long pages) {

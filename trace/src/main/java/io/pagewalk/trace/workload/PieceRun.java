@@ -52,7 +52,10 @@ public final class PieceRun {
         count++;
     }
 
-    /** Sorts by I/O virtual address. Runs are collected latest first and mapped lowest first, so this is mostly a reversal. */
+    /**
+     * Sorts by I/O virtual address. Runs are collected latest first and mapped lowest first, so this is mostly a
+     * reversal.
+     */
     public void sort() {
         for (int i = 0, j = count - 1; i < j; i++, j--) {
             swap(i, j);

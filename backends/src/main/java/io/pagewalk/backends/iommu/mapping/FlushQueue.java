@@ -42,8 +42,7 @@ final class FlushQueue {
     private final AtomicLong started = new AtomicLong();
     private final AtomicLong finished = new AtomicLong();
 
-    FlushQueue(
-            String deviceName, int cpus, VirtualClock clock, IommuCore core, IommuDriver driver, IovaDomain iovas) {
+    FlushQueue(String deviceName, int cpus, VirtualClock clock, IommuCore core, IommuDriver driver, IovaDomain iovas) {
         this.core = core;
         this.driver = driver;
         this.iovas = iovas;

@@ -50,9 +50,8 @@ final class IommuDomain {
         this.core = new IommuCore(table, driver, domainId, machine.log());
         this.iovas = new IovaDomain(machine, granuleBytes, 1, true);
         this.gathers = new CpuGathers(machine.cpus());
-        this.flushQueue = lazy
-                ? new FlushQueue(device.name(), machine.cpus(), machine.clock(), core, driver, iovas)
-                : null;
+        this.flushQueue =
+                lazy ? new FlushQueue(device.name(), machine.cpus(), machine.clock(), core, driver, iovas) : null;
     }
 
     /**
