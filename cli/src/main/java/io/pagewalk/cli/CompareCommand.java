@@ -39,7 +39,8 @@ import picocli.CommandLine.Spec;
             "A mapping that fails is a result, not an error: the exit status is 0 unless data did not match or an invariant broke.",
             "",
             "With --expect-addresses the calls are made on one machine only, like the one that recorded the trace, and every DMA address is "
-                    + "compared with the recorded one. Boot log (--dmesg) and machine file (--machine) tell what that machine was like."
+                    + "compared with the recorded one. Boot log (--dmesg) and machine file (--machine) tell what that machine was like. The trace must begin with the first mapping after boot "
+                    + "(trace_event=dma:*,iommu:*,swiotlb:* on the kernel command line): what came before it decides over all later addresses."
         },
         optionListHeading = "%nOptions:%n",
         parameterListHeading = "%n",

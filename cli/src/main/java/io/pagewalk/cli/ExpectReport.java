@@ -43,7 +43,7 @@ final class ExpectReport {
 
     private void printMachine(PrintWriter out) {
         RecordedMachine machine = result.machine();
-        out.printf("machine  %s; %d CPUs%n", machine.backend(), machine.cpus());
+        out.printf("machine  %s, CPUs: %d%n", machine.backend(), machine.cpus());
         if (machine.mode() != IommuMode.OFF) {
             out.printf(
                     "iommu    addresses of %d bits, %d reserved ranges%n",
@@ -147,29 +147,28 @@ final class ExpectReport {
     }
 
     private void printVerdict(PrintWriter out) {
+        boolean valid = result.judgement() == Judgement.VALID;
         out.println();
-        if (result.judgement() == Judgement.VALID) {
-            out.println(
-                    "The flush queue's timers were not recorded (--timers), so no address of a lazy IOMMU can be predicted: one is");
-            out.println(
-                    "valid when it is aligned, within limits, overlaps none, and was not reused before a flush could have come.");
+        if (valid) {
+            out.println("The flush queue's timers were not recorded (--timers), so no address of a lazy IOMMU can be predicted: one is");
+            out.println("valid when it is aligned, within limits, overlaps none, and was not reused before a flush could have come.");
         }
-        if (result.inLineOrder().allJudged() == 0) {
+        Figures figures = result.deciding();
+        if (figures.allJudged() == 0) {
             out.println("No address could be judged.");
-        } else if (result.ok()) {
-            out.println(
-                    result.judgement() == Judgement.VALID
-                            ? "Every recorded address is valid."
-                            : "Every recorded address came out.");
+        } else if (figures.isComplete()) {
+            out.println("Every recorded address " + (valid ? "is valid" : "came out") + whenMoved() + ".");
         } else {
-            Figures figures = result.deciding();
-            out.println(CompareRows.count(figures.allJudged() - figures.allPredicted())
-                    + (result.judgement() == Judgement.VALID
-                            ? " recorded addresses are not valid."
-                            : " recorded addresses did not come out."));
+            out.println(CompareRows.count(figures.allJudged() - figures.allPredicted()) + " recorded addresses "
+                    + (valid ? "are not valid" : "did not come out") + whenMoved() + ".");
         }
         if (result.machine().mode() == IommuMode.STRICT && !result.inLineOrder().isComplete()) {
-            out.println("After a miss the machine was set right, so that each is a miss of its own.");
+            out.println("After a miss the machine was set right: the call was made again until the recorded address came, so that");
+            out.println("each miss stands for itself.");
         }
+    }
+
+    private String whenMoved() {
+        return result.moves() == 0 ? "" : " once the overlapped calls were moved";
     }
 }

@@ -14,6 +14,10 @@ import org.jspecify.annotations.Nullable;
 
 /** Picks the lines out of a boot log that DMA addresses depend on; the first of a kind counts. */
 final class BootLogParser {
+    private static final int MOST_CPUS = 8192;
+    private static final int LEAST_WIDTH_BITS = 31;
+    private static final int MOST_WIDTH_BITS = 57;
+
     private static final Pattern COMMAND_LINE = Pattern.compile("(?:Kernel command line|Command line): (.*)");
     private static final Pattern CPUS = Pattern.compile("\\bnr_cpu_ids:(\\d{1,5})\\b");
     private static final Pattern AREAS = Pattern.compile("software IO TLB: area num (\\d{1,5})\\b");
@@ -75,8 +79,8 @@ final class BootLogParser {
         match = CPUS.matcher(line);
         if (match.find()) {
             cpus = cpus == null ? Integer.valueOf(match.group(1)) : cpus;
-            if (cpus == 0) {
-                throw new MachineFactsException(name, "a machine of nr_cpu_ids:0 has no CPU");
+            if (cpus < 1 || cpus > MOST_CPUS) {
+                throw new MachineFactsException(name, "nr_cpu_ids:" + cpus + " is not between 1 and " + MOST_CPUS);
             }
             return true;
         }
@@ -138,11 +142,9 @@ final class BootLogParser {
     private static @Nullable Integer width(long capability) {
         int tables = (int) (capability >>> 8) & 0x1f;
         int limit = ((int) (capability >>> 16) & 0x3f) + 1;
-        if (tables == 0) {
-            return null;
-        }
         int widest = 30 + 9 * (Integer.SIZE - 1 - Integer.numberOfLeadingZeros(tables));
-        return Math.min(Math.min(widest, limit), 57);
+        int width = Math.min(Math.min(widest, limit), MOST_WIDTH_BITS);
+        return tables == 0 || width < LEAST_WIDTH_BITS ? null : width;
     }
 
     private boolean takeDriver(String line) {

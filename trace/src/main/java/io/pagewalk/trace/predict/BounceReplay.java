@@ -4,6 +4,7 @@ import io.pagewalk.dma.Dma;
 import io.pagewalk.dma.DmaAttrs;
 import io.pagewalk.dma.DmaDirection;
 import io.pagewalk.trace.DmaEvent;
+import io.pagewalk.trace.IommuEvent;
 import io.pagewalk.trace.SgEvent;
 import io.pagewalk.trace.TraceEvent;
 import io.pagewalk.trace.TraceEvent.SwiotlbBounced;
@@ -52,6 +53,8 @@ final class BounceReplay implements EventTaker {
         } else if (event instanceof DmaEvent dma) {
             leaveBehind(unfinished.remove(TaskContext.of(event.header())));
             acceptOther(dma);
+        } else if (event instanceof IommuEvent.IommuMap) {
+            omissions.add(NotJudged.MAP_WITHOUT_IOMMU);
         } else if (event instanceof TraceEvent.LostEvents) {
             omissions.add(NotJudged.LOST_EVENTS);
         }
@@ -94,6 +97,10 @@ final class BounceReplay implements EventTaker {
 
     private void bounced(SwiotlbBounced event) throws MachineFactsException {
         requirePool(event.header());
+        if (event.sizeBytes() == 0) {
+            omissions.add(NotJudged.CALL_IS_A_BUG);
+            return;
+        }
         Attempts attempts = unfinished.computeIfAbsent(TaskContext.of(event.header()), context -> new Attempts());
         Attempts.Attempt attempt = attempts.current();
         if (attempt != null && !attempt.isOf(event.device())) {
@@ -178,6 +185,10 @@ final class BounceReplay implements EventTaker {
         int entries = event.physAddrs().length;
         if (entries == 0 || event.dmaAddrs().length != entries) {
             omissions.add(NotJudged.TRUNCATED);
+            return;
+        }
+        if (Call.isBug(event.direction(), event.lengths())) {
+            omissions.add(NotJudged.CALL_IS_A_BUG);
             return;
         }
         omissions.add(NotJudged.TRUNCATED, event.truncated() ? (long) event.fullNents() - entries : 0);

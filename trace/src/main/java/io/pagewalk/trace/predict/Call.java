@@ -100,6 +100,15 @@ final class Call {
         return dmaAddrs[last] + dmaLengths[last] - dmaAddrs[0];
     }
 
+    /** Whether it is one at which a kernel may stop (dma-core:TYP-6, SWM-12). */
+    static boolean isBug(DmaDirection direction, long... sizes) {
+        boolean bug = direction == DmaDirection.NONE;
+        for (long sizeBytes : sizes) {
+            bug |= sizeBytes == 0;
+        }
+        return bug;
+    }
+
     boolean isList(DmaDirection of, long[] entries) {
         return (kind == AddressKind.LIST || kind == AddressKind.SEGMENT)
                 && direction == of

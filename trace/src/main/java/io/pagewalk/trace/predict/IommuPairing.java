@@ -123,6 +123,10 @@ final class IommuPairing implements EventTaker {
     // ---- maps
 
     private void mapPage(DmaEvent.MapPage event, Writer writer) {
+        if (Call.isBug(event.direction(), event.sizeBytes())) {
+            omissions.add(NotJudged.CALL_IS_A_BUG);
+            return;
+        }
         Call call = Call.page(event);
         if (call.kind == AddressKind.FAILED_PAGE) {
             place(event.header(), true).belongsTo(call);
@@ -137,6 +141,10 @@ final class IommuPairing implements EventTaker {
             omissions.add(NotJudged.TRUNCATED);
             return;
         }
+        if (Call.isBug(event.direction(), event.lengths())) {
+            omissions.add(NotJudged.CALL_IS_A_BUG);
+            return;
+        }
         long first = event.dmaAddrs()[0];
         long span = event.dmaAddrs()[last] + event.lengths()[last] - first;
         Writer.Taken taken = claim(first, span, writer);
@@ -146,7 +154,9 @@ final class IommuPairing implements EventTaker {
 
     private void alloc(DmaEvent.CoherentAlloc event, Writer writer) {
         if (event.dmaAddr() == Dma.DMA_MAPPING_ERROR || event.dmaAddr() == 0) {
-            omissions.add(NotJudged.ALLOC);
+            omissions.add(NotJudged.OTHER_CALL);
+        } else if (event.sizeBytes() == 0) {
+            omissions.add(NotJudged.CALL_IS_A_BUG);
         } else {
             begin(Call.coherent(event), claim(event.dmaAddr(), event.sizeBytes(), writer));
         }

@@ -10,6 +10,10 @@ public enum NotJudged {
     TRUNCATED("list entries beyond those that the kernel prints"),
     /** Calls of kinds that are not replayed. */
     OTHER_CALL("calls of other kinds (resources, pages, lists of pages)"),
+    /** A call that no kernel survives, so that no kernel recorded it: the line is damaged or made up. */
+    CALL_IS_A_BUG("maps of direction NONE or of a length of 0, at which a kernel may stop"),
+    /** A mapping of an IOMMU on a machine that, as its boot log tells, has none. */
+    MAP_WITHOUT_IOMMU("IOMMU mappings, although the boot log tells of no IOMMU that translates"),
     /** An unmap of what was not seen mapped. */
     UNMAP_WITHOUT_MAP("unmaps of what was not seen mapped"),
     /** A mapping of an IOMMU for which no DMA call's line was found. */

@@ -45,6 +45,7 @@ public record RecordedMachine(
     private static final long SLOT_BYTES = 2048;
     private static final long SET_BYTES = 128 * SLOT_BYTES;
     private static final int DEFAULT_WIDTH_BITS = 48;
+    private static final long LAST_BELOW_4_GIB = 0xffff_ffffL;
 
     /**
      * Copies list and map.
@@ -97,18 +98,25 @@ public record RecordedMachine(
                     log.name(),
                     "does not tell, and no machine file either (log line; field): " + String.join(", ", missing));
         }
-        checkPool(log, pool);
-        int areas = facts.poolAreas() != null ? facts.poolAreas() : log.areas() != null ? log.areas() : 0;
+        Integer told = facts.poolAreas() != null && facts.poolAreas() != 0 ? facts.poolAreas() : log.areas();
+        int areas = told == null ? areasOf(allCpus, pool) : told;
+        checkPool(log, pool, areas);
         return new RecordedMachine(
                 mode,
                 allCpus,
                 log.commandLine() == null ? "" : log.commandLine(),
                 pool,
-                areas == 0 ? allCpus : areas,
+                areas,
                 width == null ? DEFAULT_WIDTH_BITS : width,
                 reserved,
                 log.drivers(),
                 spec);
+    }
+
+    /** One for each CPU, rounded up to a power of two, but no more than there are sets of slots. */
+    private static int areasOf(int cpus, @Nullable PhysRange pool) {
+        int rounded = Integer.bitCount(cpus) == 1 ? cpus : Integer.highestOneBit(cpus) << 1;
+        return pool == null ? rounded : (int) Math.min(rounded, pool.sizeBytes() / SET_BYTES);
     }
 
     private static void require(boolean told, List<String> missing, String what) {
@@ -146,18 +154,25 @@ public record RecordedMachine(
         return start == null || sizeBytes == null || sizeBytes == 0 ? null : PhysRange.ofSize(start, sizeBytes);
     }
 
-    private static void checkPool(BootLog log, @Nullable PhysRange pool) throws MachineFactsException {
+    private static void checkPool(BootLog log, @Nullable PhysRange pool, int areas) throws MachineFactsException {
         if (pool == null) {
             return;
         }
-        boolean whole = Addresses.isAligned(pool.first(), Addresses.PAGE_SIZE)
-                && Addresses.isAligned(pool.sizeBytes(), SET_BYTES)
-                && Addresses.lessOrEqual(pool.first(), pool.last());
-        if (!whole || Addresses.lessThan(0xffff_ffffL, pool.last())) {
+        long slots = pool.sizeBytes() / SLOT_BYTES;
+        boolean fits = Addresses.isAligned(pool.first(), Addresses.PAGE_SIZE)
+                && Addresses.lessOrEqual(pool.first(), pool.last())
+                && Addresses.lessOrEqual(pool.last(), LAST_BELOW_4_GIB);
+        if (!fits || slots * SLOT_BYTES != pool.sizeBytes() || Long.bitCount(slots) != 1 || slots < SET_BYTES / SLOT_BYTES) {
             throw new MachineFactsException(
                     log.name(),
-                    "a bounce pool of " + pool + " cannot be: it starts on a page, has sets of 128 slots of 2 KiB, and "
-                            + "lies below 4 GiB");
+                    "a bounce pool of " + pool + " cannot be: it begins on a page, ends below 4 GiB, and has a power of two "
+                            + "slots of 2 KiB, at least 128");
+        }
+        if (Integer.bitCount(areas) != 1 || areas > pool.sizeBytes() / SET_BYTES) {
+            throw new MachineFactsException(
+                    log.name(),
+                    areas + " areas cannot be in a bounce pool of " + slots
+                            + " slots: they are a power of two, each of at least 128 slots");
         }
     }
 
