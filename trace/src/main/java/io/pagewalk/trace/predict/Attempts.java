@@ -113,6 +113,9 @@ final class Attempts {
             return null;
         }
         attempt.bounces.remove(attempt.bounces.size() - 1);
+        if (attempt.bounces.isEmpty()) {
+            attempts.removeLast();
+        }
         return last;
     }
 

@@ -21,7 +21,8 @@ final class BounceReplay implements EventTaker {
      * under their task and context, for no task begins another call in between. A mapping that fails ends its call: if it was
      * a list's, the slots of its earlier entries went back in order at once, without a line, and the list has no line of its
      * own. So whatever waits when a mapping fails is given back, and when the task goes on with something else although the
-     * machine did not fail, the recording one did.
+     * machine did not fail, the recording one did. Formats without the column of flags do not tell an interrupt from the task
+     * that it stops, so there nothing that comes in between shows this.
      *
      * A slot is free before the line of dma_unmap_page is written, and after that of dma_unmap_sg, entry by entry.
      */
@@ -51,7 +52,7 @@ final class BounceReplay implements EventTaker {
         } else if (event instanceof SgEvent.MapSg map) {
             mapSg(map);
         } else if (event instanceof DmaEvent dma) {
-            leaveBehind(unfinished.remove(TaskContext.of(event.header())));
+            goesOn(event.header());
             acceptOther(dma);
         } else if (event instanceof IommuEvent.IommuMap) {
             omissions.add(NotJudged.MAP_WITHOUT_IOMMU);
@@ -103,12 +104,12 @@ final class BounceReplay implements EventTaker {
         }
         Attempts attempts = unfinished.computeIfAbsent(TaskContext.of(event.header()), context -> new Attempts());
         Attempts.Attempt attempt = attempts.current();
-        if (attempt != null && !attempt.isOf(event.device())) {
+        if (attempt != null && !attempt.isOf(event.device()) && knowsContext(event.header())) {
             leaveBehind(attempts);
             attempts.clear();
             attempt = null;
         }
-        if (attempt == null || attempt.hasFailed()) {
+        if (attempt == null || attempt.hasFailed() || !attempt.isOf(event.device())) {
             judgeFailed(attempts.limit());
             attempt = attempts.begin();
         }
@@ -136,7 +137,22 @@ final class BounceReplay implements EventTaker {
         }
     }
 
-    /** The task goes on with something else: what waits were lists that failed, each at its last bounce. */
+    private static boolean knowsContext(TraceHeader header) {
+        return !header.flags().isEmpty();
+    }
+
+    private Attempts attemptsOf(TraceHeader header) {
+        Attempts attempts = unfinished.get(TaskContext.of(header));
+        return attempts == null ? new Attempts() : attempts;
+    }
+
+    /** The task does something else than to bounce: what waits were lists that failed, each at its last bounce. */
+    private void goesOn(TraceHeader header) throws MachineFactsException {
+        if (knowsContext(header)) {
+            leaveBehind(unfinished.remove(TaskContext.of(header)));
+        }
+    }
+
     private void leaveBehind(@Nullable Attempts attempts) throws MachineFactsException {
         if (attempts != null) {
             for (Attempts.Attempt attempt : attempts.all()) {
@@ -162,10 +178,12 @@ final class BounceReplay implements EventTaker {
 
     private void mapPage(DmaEvent.MapPage event) throws MachineFactsException {
         TraceHeader header = event.header();
-        Attempts attempts = unfinished.remove(TaskContext.of(header));
-        Attempts.Bounce bounce =
-                attempts == null ? null : attempts.takeLast(event.device(), event.physAddr(), event.sizeBytes());
-        leaveBehind(attempts);
+        Attempts.Bounce bounce = attemptsOf(header).takeLast(event.device(), event.physAddr(), event.sizeBytes());
+        goesOn(header);
+        if (bounce == null && Call.isBug(event.direction(), event.sizeBytes())) {
+            omissions.add(NotJudged.CALL_IS_A_BUG);
+            return;
+        }
         long predicted =
                 bounce != null ? bounce.dmaAddr() : map(header, event.device(), event.physAddr(), event.sizeBytes());
         boolean failed = event.dmaAddr() == Dma.DMA_MAPPING_ERROR;
@@ -179,9 +197,8 @@ final class BounceReplay implements EventTaker {
     }
 
     private void mapSg(SgEvent.MapSg event) throws MachineFactsException {
-        Attempts attempts = unfinished.remove(TaskContext.of(event.header()));
-        Attempts.Claim claim = (attempts == null ? new Attempts() : attempts).claim(event);
-        leaveBehind(attempts);
+        Attempts.Claim claim = attemptsOf(event.header()).claim(event);
+        goesOn(event.header());
         int entries = event.physAddrs().length;
         if (entries == 0 || event.dmaAddrs().length != entries) {
             omissions.add(NotJudged.TRUNCATED);
@@ -231,6 +248,7 @@ final class BounceReplay implements EventTaker {
         }
     }
 
+    /** What waits may be a call that the end of the trace cuts. */
     @Override
     public void finish() {
         unfinished.clear();

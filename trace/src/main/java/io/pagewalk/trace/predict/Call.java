@@ -20,6 +20,8 @@ final class Call {
     final long[] dmaAddrs;
     final long[] dmaLengths;
     final int attrs;
+    /** Whether the kernel printed only the first of the list's entries. */
+    private final boolean truncated;
 
     /** The line, CPU and time at which the address was taken. */
     TraceHeader taken;
@@ -35,7 +37,8 @@ final class Call {
             long[] lengths,
             long[] dmaAddrs,
             long[] dmaLengths,
-            long attrs) {
+            long attrs,
+            boolean truncated) {
         this.kind = kind;
         this.header = header;
         this.device = device;
@@ -45,6 +48,7 @@ final class Call {
         this.dmaAddrs = dmaAddrs;
         this.dmaLengths = dmaLengths;
         this.attrs = (int) attrs;
+        this.truncated = truncated;
         this.taken = header;
     }
 
@@ -60,7 +64,8 @@ final class Call {
                 size,
                 new long[] {event.dmaAddr()},
                 size,
-                event.attrs());
+                event.attrs(),
+                false);
     }
 
     static Call list(SgEvent.MapSg event, AddressKind kind, long[] lengths) {
@@ -73,7 +78,8 @@ final class Call {
                 lengths,
                 event.dmaAddrs(),
                 event.lengths(),
-                event.attrs());
+                event.attrs(),
+                event.truncated());
     }
 
     static Call coherent(DmaEvent.CoherentAlloc event) {
@@ -87,7 +93,8 @@ final class Call {
                 size,
                 new long[] {event.dmaAddr()},
                 size,
-                event.attrs());
+                event.attrs(),
+                false);
     }
 
     long dmaAddr() {
@@ -109,10 +116,13 @@ final class Call {
         return bug;
     }
 
+    /** Whether it is the list of an unmap, which has all entries where the map may have only the first. */
     boolean isList(DmaDirection of, long[] entries) {
-        return (kind == AddressKind.LIST || kind == AddressKind.SEGMENT)
-                && direction == of
-                && Arrays.equals(physAddrs, entries);
+        if ((kind != AddressKind.LIST && kind != AddressKind.SEGMENT) || direction != of) {
+            return false;
+        }
+        int common = truncated ? Math.min(physAddrs.length, entries.length) : entries.length;
+        return Arrays.equals(physAddrs, 0, truncated ? common : physAddrs.length, entries, 0, common);
     }
 
     static String taskOf(TraceHeader header) {

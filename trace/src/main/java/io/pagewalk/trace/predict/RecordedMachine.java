@@ -100,7 +100,7 @@ public record RecordedMachine(
         }
         Integer told = facts.poolAreas() != null && facts.poolAreas() != 0 ? facts.poolAreas() : log.areas();
         int areas = told == null ? areasOf(allCpus, pool) : told;
-        checkPool(log, pool, areas);
+        checkAreas(log, pool, areas);
         return new RecordedMachine(
                 mode,
                 allCpus,
@@ -145,33 +145,37 @@ public record RecordedMachine(
                 && !NO_POOL.matcher(log.commandLine()).find();
     }
 
-    private static @Nullable PhysRange pool(BootLog log, MachineFacts facts) {
+    private static @Nullable PhysRange pool(BootLog log, MachineFacts facts) throws MachineFactsException {
         PhysRange told = log.pool();
         Long start = facts.poolStart() != null ? facts.poolStart() : told == null ? null : (Long) told.first();
         Long sizeBytes = facts.poolSlots() != null
                 ? (Long) (facts.poolSlots() * SLOT_BYTES)
                 : told == null ? null : (Long) told.sizeBytes();
-        return start == null || sizeBytes == null || sizeBytes == 0 ? null : PhysRange.ofSize(start, sizeBytes);
+        if (start == null || sizeBytes == null) {
+            return null;
+        }
+        checkPool(log, start, sizeBytes);
+        return PhysRange.ofSize(start, sizeBytes);
     }
 
-    private static void checkPool(BootLog log, @Nullable PhysRange pool, int areas) throws MachineFactsException {
-        if (pool == null) {
-            return;
-        }
-        long slots = pool.sizeBytes() / SLOT_BYTES;
-        boolean fits = Addresses.isAligned(pool.first(), Addresses.PAGE_SIZE)
-                && Addresses.lessOrEqual(pool.first(), pool.last())
-                && Addresses.lessOrEqual(pool.last(), LAST_BELOW_4_GIB);
-        if (!fits || slots * SLOT_BYTES != pool.sizeBytes() || Long.bitCount(slots) != 1 || slots < SET_BYTES / SLOT_BYTES) {
+    private static void checkPool(BootLog log, long start, long sizeBytes) throws MachineFactsException {
+        boolean fits = Addresses.isAligned(start, Addresses.PAGE_SIZE)
+                && Addresses.lessOrEqual(start, LAST_BELOW_4_GIB)
+                && Addresses.lessOrEqual(sizeBytes, LAST_BELOW_4_GIB + 1 - start);
+        if (!fits || Long.bitCount(sizeBytes) != 1 || sizeBytes < SET_BYTES) {
             throw new MachineFactsException(
                     log.name(),
-                    "a bounce pool of " + pool + " cannot be: it begins on a page, ends below 4 GiB, and has a power of two "
-                            + "slots of 2 KiB, at least 128");
+                    "a bounce pool of " + Addresses.hexRange(start, sizeBytes)
+                            + " cannot be: it begins on a page, ends below 4 GiB, and has a power of two slots of 2 KiB, at "
+                            + "least 128");
         }
-        if (Integer.bitCount(areas) != 1 || areas > pool.sizeBytes() / SET_BYTES) {
+    }
+
+    private static void checkAreas(BootLog log, @Nullable PhysRange pool, int areas) throws MachineFactsException {
+        if (pool != null && (Integer.bitCount(areas) != 1 || areas > pool.sizeBytes() / SET_BYTES)) {
             throw new MachineFactsException(
                     log.name(),
-                    areas + " areas cannot be in a bounce pool of " + slots
+                    areas + " areas cannot be in a bounce pool of " + pool.sizeBytes() / SLOT_BYTES
                             + " slots: they are a power of two, each of at least 128 slots");
         }
     }
