@@ -1,6 +1,8 @@
 package io.pagewalk.dma;
 
 import io.pagewalk.dma.memory.Addresses;
+import io.pagewalk.dma.memory.PhysRange;
+import io.pagewalk.dma.spi.DmaOps;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
@@ -10,6 +12,9 @@ import org.jspecify.annotations.Nullable;
  * whose driver has set both masks to 64 bits, with the limits of dma-core:DEV-6.
  */
 public final class DeviceConfig {
+    /** Says that a device is near no NUMA node. */
+    public static final int NO_NODE = -1;
+
     /** Lets the machine choose the next free requester id. */
     public static final int ANY_REQUESTER_ID = -1;
 
@@ -26,6 +31,16 @@ public final class DeviceConfig {
     private boolean trusted = true;
     private boolean pci = true;
     private int addressBits = 64;
+    private int numaNode = NO_NODE;
+    private @Nullable List<DmaRange> busRanges;
+    private boolean dmaParms = true;
+    private @Nullable DmaOps dmaOps;
+    private boolean dmaOpsBypass;
+    private @Nullable String cmaArea;
+    private @Nullable String restrictedPool;
+    private int pciClass;
+    private List<PhysRange> firmwareRegions = List.of();
+    private @Nullable String iommuGroup;
 
     private DeviceConfig(String name) {
         this.name = name;
@@ -45,6 +60,16 @@ public final class DeviceConfig {
         copy.trusted = trusted;
         copy.pci = pci;
         copy.addressBits = addressBits;
+        copy.numaNode = numaNode;
+        copy.busRanges = busRanges;
+        copy.dmaParms = dmaParms;
+        copy.dmaOps = dmaOps;
+        copy.dmaOpsBypass = dmaOpsBypass;
+        copy.cmaArea = cmaArea;
+        copy.restrictedPool = restrictedPool;
+        copy.pciClass = pciClass;
+        copy.firmwareRegions = firmwareRegions;
+        copy.iommuGroup = iommuGroup;
         return copy;
     }
 
@@ -59,6 +84,16 @@ public final class DeviceConfig {
             throw new IllegalArgumentException("a device needs a name");
         }
         return new DeviceConfig(name);
+    }
+
+    /**
+     * A platform device of a name: no PCI device, both masks of 32 bits, {@code dma_parms} of zeros (dma-core:DEV-6).
+     *
+     * @param name its name, unique on the machine
+     * @return the configuration
+     */
+    public static DeviceConfig platform(String name) {
+        return named(name).withPci(false).withMask(0xffff_ffffL).withSegments(0, 0);
     }
 
     /**
@@ -216,6 +251,128 @@ public final class DeviceConfig {
     }
 
     /**
+     * Changes what the bus really does to addresses, where the kernel's {@link #ranges()} do not tell the truth, or are
+     * only told by {@link Device#setOffset} later.
+     *
+     * @param entries in array order; none for one to one
+     * @return a changed copy
+     */
+    public DeviceConfig withBusRanges(DmaRange... entries) {
+        DeviceConfig copy = copy();
+        copy.busRanges = List.of(entries);
+        return copy;
+    }
+
+    /**
+     * Takes the device's {@code dma_parms} away: limits of segments are the defaults, and cannot be set
+     * (dma-core:DEV-5).
+     *
+     * @return a changed copy
+     */
+    public DeviceConfig withoutDmaParms() {
+        DeviceConfig copy = copy();
+        copy.dmaParms = false;
+        return copy;
+    }
+
+    /**
+     * Gives the device operations of its own, honoured when {@link KernelConfig#dmaOps()} says so (dma-core:SEL-1).
+     *
+     * @param ops the operations, or null
+     * @return a changed copy
+     */
+    public DeviceConfig withDmaOps(@Nullable DmaOps ops) {
+        DeviceConfig copy = copy();
+        copy.dmaOps = ops;
+        return copy;
+    }
+
+    /**
+     * Lets the device go around its own operations where its mask reaches all memory, honoured when
+     * {@link KernelConfig#dmaOpsBypass()} says so (dma-core:SEL-2).
+     *
+     * @return a changed copy
+     */
+    public DeviceConfig withDmaOpsBypass() {
+        DeviceConfig copy = copy();
+        copy.dmaOpsBypass = true;
+        return copy;
+    }
+
+    /**
+     * Changes the NUMA node.
+     *
+     * @param node the node that the device is near, from 0, or {@link #NO_NODE}
+     * @return a changed copy
+     */
+    public DeviceConfig withNumaNode(int node) {
+        DeviceConfig copy = copy();
+        copy.numaNode = node;
+        return copy;
+    }
+
+    /**
+     * Gives the device a contiguous memory area of its own.
+     *
+     * @param area the name of an area of the machine, or null (dma-core:ALC-9)
+     * @return a changed copy
+     */
+    public DeviceConfig withCmaArea(@Nullable String area) {
+        DeviceConfig copy = copy();
+        copy.cmaArea = area;
+        return copy;
+    }
+
+    /**
+     * Confines the device to a restricted pool.
+     *
+     * @param pool the name of a restricted pool of the machine, or null (dma-core:SWX-1)
+     * @return a changed copy
+     */
+    public DeviceConfig withRestrictedPool(@Nullable String pool) {
+        DeviceConfig copy = copy();
+        copy.restrictedPool = pool;
+        return copy;
+    }
+
+    /**
+     * Changes the PCI class, which decides how firmware regions bind (iommu:CORE-33).
+     *
+     * @param code class and subclass, such as 0x0c03 for USB; 0 for none in particular
+     * @return a changed copy
+     */
+    public DeviceConfig withPciClass(int code) {
+        DeviceConfig copy = copy();
+        copy.pciClass = code;
+        return copy;
+    }
+
+    /**
+     * Sets the memory that firmware keeps for the device, which an IOMMU must map to itself: its RMRRs (iommu:CORE-33).
+     *
+     * @param regions first and last bytes
+     * @return a changed copy
+     */
+    public DeviceConfig withFirmwareRegions(PhysRange... regions) {
+        DeviceConfig copy = copy();
+        copy.firmwareRegions = List.of(regions);
+        return copy;
+    }
+
+    /**
+     * Puts the device into an IOMMU group with others: devices that the IOMMU cannot keep apart, since they reach each
+     * other or share a requester id on the way (iommu:GRP-1).
+     *
+     * @param group the group's name, or null for a group of its own
+     * @return a changed copy
+     */
+    public DeviceConfig withIommuGroup(@Nullable String group) {
+        DeviceConfig copy = copy();
+        copy.iommuGroup = group;
+        return copy;
+    }
+
+    /**
      * The name of the device.
      *
      * @return unique on the machine, such as {@code 0000:00:04.0}
@@ -297,6 +454,33 @@ public final class DeviceConfig {
     }
 
     /**
+     * The PCI class of the device.
+     *
+     * @return class and subclass, 0 for none in particular
+     */
+    public int pciClass() {
+        return pciClass;
+    }
+
+    /**
+     * The memory that firmware keeps for the device.
+     *
+     * @return the regions, none by default
+     */
+    public List<PhysRange> firmwareRegions() {
+        return firmwareRegions;
+    }
+
+    /**
+     * The IOMMU group of the device.
+     *
+     * @return the group's name, or null for a group of its own
+     */
+    public @Nullable String iommuGroup() {
+        return iommuGroup;
+    }
+
+    /**
      * Coherence of the device.
      *
      * @return whether the device snoops the CPU's caches
@@ -330,6 +514,55 @@ public final class DeviceConfig {
      */
     public int addressBits() {
         return addressBits;
+    }
+
+    /**
+     * {@return what the bus really does to addresses, in array order: {@link #ranges()} unless something else was said}
+     */
+    public List<DmaRange> busRanges() {
+        return busRanges == null ? ranges : busRanges;
+    }
+
+    /** {@return false when limits of segments cannot be set (dma-core:DEV-5)} */
+    public boolean hasDmaParms() {
+        return dmaParms;
+    }
+
+    /** {@return operations of the device's own, or null (dma-core:SEL-1)} */
+    public @Nullable DmaOps dmaOps() {
+        return dmaOps;
+    }
+
+    /** {@return whether the device goes around its own operations (dma-core:SEL-2)} */
+    public boolean dmaOpsBypass() {
+        return dmaOpsBypass;
+    }
+
+    /**
+     * The NUMA node of the device.
+     *
+     * @return the node that it is near, or {@link #NO_NODE}
+     */
+    public int numaNode() {
+        return numaNode;
+    }
+
+    /**
+     * The contiguous memory area of the device.
+     *
+     * @return the area's name, or null
+     */
+    public @Nullable String cmaArea() {
+        return cmaArea;
+    }
+
+    /**
+     * The restricted pool of the device.
+     *
+     * @return the pool's name, or null
+     */
+    public @Nullable String restrictedPool() {
+        return restrictedPool;
     }
 
     @Override

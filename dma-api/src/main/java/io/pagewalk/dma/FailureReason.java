@@ -31,18 +31,28 @@ public enum FailureReason {
     /** The bounce buffer itself lies beyond the device's reach (SWM-10). */
     POOL_OUT_OF_REACH(
             "place the pool lower, or give the device a wider mask", "bounce address", "size", "mask", "bus limit"),
+    /** The memory is a peer's, and this device reaches it neither by bus address nor like memory (DIR-10, DIR-30). */
+    PEER_UNREACHABLE("put both devices below one switch, or copy through memory", "address", "size"),
     /** No free range of device addresses of that size below the limit. */
     NO_IOVA("unmap something, or give the device a wider mask", "pages", "limit"),
     /** The page tables could not take the mapping. */
     TABLE_ERROR("see the error number", "iova", "size", "errno"),
     /** The page allocator had no memory that the device can reach. */
     NO_MEMORY("give the machine more memory below the mask", "size", "mask"),
+    /** The device is not coherent, and the kernel has no memory without caching for it (ALC-3). */
+    NO_UNCACHED_MEMORY("give the architecture remapping, uncached aliases or an allocator of its own"),
     /** The device's minimum alignment is larger than the granule of the IOMMU (iommu:DMAP-2). */
     UNSUPPORTED_ALIGNMENT("lower min_align_mask", "min align mask", "granule"),
     /** The list cannot be mapped as it stands: empty, or its lengths overflow (FE-11, iommu:SG-7). */
     INVALID_LIST("check the list's lengths", "entries"),
     /** A vmalloc address was given to map_single (FE-3). */
     VMALLOC_ADDRESS("map page by page, or use memory of the direct map", "virtual address"),
+    /** The device's own operations lack the one that was called (SEL-6). */
+    NO_OPERATION("give the device's operations that method"),
+    /** Allocation flags or attributes that the call refuses (FE-50, FE-54, FE-64). */
+    INVALID_FLAGS("leave out compound pages, zones and attributes that the call does not take", "gfp", "attrs"),
+    /** The device's own region of coherent memory has no free run of that size; there is no fallback (FE-51). */
+    REGION_FULL("declare a larger region", "size", "region size", "free pages"),
     /** The machine was told to fail here. */
     INJECTED("disarm the machine's failure injection"),
     /** The backend gave no cause. */

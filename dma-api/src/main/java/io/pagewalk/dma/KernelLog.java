@@ -6,12 +6,13 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.Supplier;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * What the machine's kernel would have logged: WARNs and plain messages, counted exactly by site, kept up to a bound,
- * and passed to SLF4J once a site.
+ * What the machine's kernel would have logged: WARNs and plain messages, and the hazards that it would have missed;
+ * counted exactly by site, kept up to a bound, and passed to SLF4J once a site.
  *
  * <p>Thread-safe.
  */
@@ -25,8 +26,12 @@ public final class KernelLog {
     public enum Kind {
         /** A WARN with a stack trace in the kernel: something is wrong in a driver or in the kernel. */
         WARN,
+        /** The kernel went wrong and did not notice: it touched what it should not have. Nothing is logged there. */
+        HAZARD,
         /** A plain message. */
-        MESSAGE
+        MESSAGE,
+        /** What the kernel says of itself when all is well; not passed to SLF4J as a warning. */
+        INFO
     }
 
     /**
@@ -45,7 +50,9 @@ public final class KernelLog {
     private final Map<String, Site> sites = new HashMap<>();
     private long sequence;
     private long warnCount;
+    private long hazardCount;
     private boolean fatal;
+    private boolean hazardFatal;
 
     KernelLog(VirtualClock clock) {
         this.clock = clock;
@@ -80,6 +87,34 @@ public final class KernelLog {
     }
 
     /**
+     * Makes every hazard from now on throw {@link KernelHazardException}, after it was recorded.
+     *
+     * @param yes whether hazards are fatal
+     */
+    public synchronized void hazardsAreFatal(boolean yes) {
+        hazardFatal = yes;
+    }
+
+    /**
+     * Records that the kernel would have gone wrong here without a word.
+     *
+     * @param name the hazard's constant name
+     * @param text what, with its numbers
+     * @throws KernelHazardException when hazards are fatal
+     */
+    public void hazard(String name, String text) {
+        add(Kind.HAZARD, name, text);
+        countHazard(name, text);
+    }
+
+    private synchronized void countHazard(String name, String text) {
+        hazardCount++;
+        if (hazardFatal) {
+            throw new KernelHazardException(name + ": " + text);
+        }
+    }
+
+    /**
      * Records a plain message.
      *
      * @param site where, a short constant name
@@ -87,6 +122,16 @@ public final class KernelLog {
      */
     public void message(String site, String text) {
         add(Kind.MESSAGE, site, text);
+    }
+
+    /**
+     * Records that all is well.
+     *
+     * @param site where, a short constant name
+     * @param text what, with its numbers
+     */
+    public void info(String site, String text) {
+        add(Kind.INFO, site, text);
     }
 
     /**
@@ -113,7 +158,15 @@ public final class KernelLog {
         kept.addLast(new Entry(sequence++, clock.nowNanos(), kind, site.name, text));
         if (!site.toldSlf4j) {
             site.toldSlf4j = true;
-            LOGGER.warn("{}: {}", site.name, text);
+            tellSlf4j(kind, site.name, text);
+        }
+    }
+
+    private static void tellSlf4j(Kind kind, String site, String text) {
+        if (kind == Kind.INFO) {
+            LOGGER.info("{}: {}", site, text);
+        } else {
+            LOGGER.warn("{}: {}", site, text);
         }
     }
 
@@ -135,6 +188,15 @@ public final class KernelLog {
      */
     public synchronized long warnCount() {
         return warnCount;
+    }
+
+    /**
+     * How many hazards there were.
+     *
+     * @return the exact count
+     */
+    public synchronized long hazardCount() {
+        return hazardCount;
     }
 
     /**
@@ -203,6 +265,18 @@ public final class KernelLog {
         public void warn(String text) {
             keep(Kind.WARN, this, text);
             countWarn(name, text);
+        }
+
+        /**
+         * Counts an occurrence of something that the kernel WARNs about once, and records the first.
+         *
+         * @param text what, with its numbers; asked for the first time only
+         * @throws KernelWarnException when WARNs are fatal and it is the first
+         */
+        public void warnOnce(Supplier<String> text) {
+            if (isFirst()) {
+                warn(text.get());
+            }
         }
 
         /**

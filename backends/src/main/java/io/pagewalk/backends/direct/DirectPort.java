@@ -10,19 +10,29 @@ import java.util.List;
 /**
  * A bus without an IOMMU: addresses are physical ones, moved by the offsets of dma-ranges if there are any. Immutable.
  */
-final class DirectPort implements BusPort {
+public final class DirectPort implements BusPort {
     static final int NO_RANGE = 1;
 
     private static final long UNLIMITED = -1L;
 
     private final DmaRange[] ranges;
+    private final long encryptionMask;
 
-    DirectPort(List<DmaRange> ranges) {
+    /**
+     * Makes the bus of a device.
+     *
+     * @param ranges its dma-ranges, in order
+     * @param encryptionMask the bit of an address that says encrypted, 0 for none
+     */
+    public DirectPort(List<DmaRange> ranges, long encryptionMask) {
         this.ranges = ranges.toArray(new DmaRange[0]);
+        this.encryptionMask = encryptionMask;
     }
 
+    /** The memory controller takes the encryption bit for itself: it is not a part of where memory lies. */
     @Override
-    public long translate(long dmaAddr, Access access) {
+    public long translate(long busAddr, Access access) {
+        long dmaAddr = busAddr & ~encryptionMask;
         if (ranges.length == 0) {
             return physical(dmaAddr);
         }
@@ -43,7 +53,8 @@ final class DirectPort implements BusPort {
      * To the end of the entry that translates the address, or to where an entry before it, which wins, begins (DIR-3).
      */
     @Override
-    public long spanBytes(long dmaAddr) {
+    public long spanBytes(long busAddr) {
+        long dmaAddr = busAddr & ~encryptionMask;
         long span = UNLIMITED;
         for (DmaRange range : ranges) {
             if (range.coversDma(dmaAddr)) {

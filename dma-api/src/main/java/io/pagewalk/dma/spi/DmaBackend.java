@@ -2,6 +2,7 @@ package io.pagewalk.dma.spi;
 
 import io.pagewalk.dma.Device;
 import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
 
 /** One backend of one machine: it gives each device its driver-side operations and its bus port. */
 public interface DmaBackend extends AutoCloseable {
@@ -12,6 +13,18 @@ public interface DmaBackend extends AutoCloseable {
      * @return its driver-side operations
      */
     DmaOps attach(Device device);
+
+    /**
+     * The direct path of an attached device, for calls that go around an IOMMU or the device's own operations
+     * (dma-core:SEL-2, SEL-5).
+     *
+     * @param device an attached device
+     * @param attached what {@link #attach} gave
+     * @return the direct operations; {@code attached} for a backend that has no others
+     */
+    default DmaOps directOps(Device device, DmaOps attached) {
+        return attached;
+    }
 
     /**
      * The hardware between an attached device and memory.
@@ -63,6 +76,17 @@ public interface DmaBackend extends AutoCloseable {
      */
     default boolean ownsAddresses() {
         return false;
+    }
+
+    /**
+     * Finds a part of the backend by its type.
+     *
+     * @param <T> the type
+     * @param type a type that the backend documents
+     * @return the part, or null when there is none of that type
+     */
+    default <T> @Nullable T part(Class<T> type) {
+        return null;
     }
 
     /** Gives back what the backend took from the machine. */

@@ -119,7 +119,7 @@ final class IommuReplay implements MomentSink {
         }
         int attrs = call.attrs | DmaAttrs.SKIP_CPU_SYNC;
         if (where.buffer != null) {
-            where.buffer.closeOn(dma.cpu());
+            dma.memory().freeAttrs(call.lengths[0], where.buffer.cpuAddr(), where.dmaAddr(), call.attrs);
         } else if (where.table != null) {
             dma.unmapSg(where.table, where.table.origNents(), call.direction, attrs);
         } else {

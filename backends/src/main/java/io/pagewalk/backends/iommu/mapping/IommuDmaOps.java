@@ -1,24 +1,28 @@
 package io.pagewalk.backends.iommu.mapping;
 
-import io.pagewalk.backends.iommu.pgtable.IommuProt;
+import io.pagewalk.backends.iommu.api.IommuProt;
 import io.pagewalk.backends.swiotlb.SwiotlbPool;
 import io.pagewalk.dma.Device;
 import io.pagewalk.dma.Dma;
 import io.pagewalk.dma.DmaAttrs;
 import io.pagewalk.dma.DmaDirection;
 import io.pagewalk.dma.Errno;
+import io.pagewalk.dma.FailureReason;
+import io.pagewalk.dma.UserMapping;
+import io.pagewalk.dma.UserVma;
 import io.pagewalk.dma.memory.Addresses;
 import io.pagewalk.dma.scatterlist.SgTable;
 import io.pagewalk.dma.spi.CoherentPages;
 import io.pagewalk.dma.spi.DmaOps;
+import io.pagewalk.dma.spi.DmaPages;
 import java.util.concurrent.atomic.AtomicLong;
 import org.jspecify.annotations.Nullable;
 
 /**
  * The driver's side of one device behind an IOMMU.
  *
- * <p>Implements iommu:DMAP-1 to DMAP-13, SG-1 to SG-4, SG-19, DALLOC-5, BNC-3, dma-core:MSK-2, MSK-3, MSK-8.
- * Thread-safe. Mapping, unmapping and sync allocate nothing.
+ * <p>Implements iommu:DMAP-1 to DMAP-13, SG-1 to SG-4, SG-19, DALLOC-1 to DALLOC-5, BNC-3, dma-core:MSK-2, MSK-3,
+ * MSK-8, MSK-14, FE-54. Thread-safe. Mapping, unmapping and sync allocate nothing.
  */
 final class IommuDmaOps implements DmaOps {
     private static final long OPT_MAPPING_BYTES = 128 << 10;
@@ -28,8 +32,11 @@ final class IommuDmaOps implements DmaOps {
     private final IommuDomain domain;
     private final CoreMapper core;
     private final SgMapper lists;
+    private final DevicePages pages;
+    private final AtomicLong coherentPages;
     private final CoherentMapper coherent;
     private final UntrustedBounce bounce;
+    private final DeviceCaches caches;
 
     /**
      * Makes the operations of a device.
@@ -45,8 +52,11 @@ final class IommuDmaOps implements DmaOps {
         this.domain = domain;
         this.core = new CoreMapper(device, domain, iovas);
         this.lists = new SgMapper(device, domain, iovas);
-        this.coherent = new CoherentMapper(device, domain, iovas, core, coherentPages);
+        this.pages = new DevicePages(device);
+        this.coherentPages = coherentPages;
+        this.coherent = new CoherentMapper(device, domain, iovas, core, pages, coherentPages);
         this.bounce = new UntrustedBounce(device, pool, domain.granuleBytes());
+        this.caches = new DeviceCaches(device);
     }
 
     /** DMAP-1. Without a direction the rest is dropped too. */
@@ -63,9 +73,11 @@ final class IommuDmaOps implements DmaOps {
     @Override
     public long mapPage(Device dev, int cpu, long physAddr, long sizeBytes, DmaDirection direction, int attrs) {
         int prot = prot(direction, device.isCoherent(), attrs);
-        return bounce.isNeeded(physAddr, sizeBytes)
-                ? mapBounced(cpu, physAddr, sizeBytes, direction, attrs, prot)
-                : core.map(cpu, physAddr, sizeBytes, prot, device.mask());
+        if (bounce.isNeeded(physAddr, sizeBytes)) {
+            return mapBounced(cpu, physAddr, sizeBytes, direction, attrs, prot);
+        }
+        caches.onMap(physAddr, sizeBytes, direction, attrs);
+        return core.map(cpu, physAddr, sizeBytes, prot, device.mask());
     }
 
     private long mapBounced(int cpu, long physAddr, long sizeBytes, DmaDirection direction, int attrs, int prot) {
@@ -73,6 +85,7 @@ final class IommuDmaOps implements DmaOps {
         if (bounced == Dma.DMA_MAPPING_ERROR) {
             return Dma.DMA_MAPPING_ERROR;
         }
+        caches.onMap(bounced, sizeBytes, direction, attrs);
         long dmaAddr = core.map(cpu, bounced, sizeBytes, prot, device.mask());
         if (dmaAddr == Dma.DMA_MAPPING_ERROR) {
             bounce.release(cpu, bounced, sizeBytes, direction, attrs);
@@ -87,6 +100,7 @@ final class IommuDmaOps implements DmaOps {
             warnNotMapped(dmaAddr, sizeBytes);
             return;
         }
+        caches.onUnmap(physAddr, sizeBytes, direction, attrs);
         domain.unmap(cpu, dmaAddr, sizeBytes);
         bounce.release(cpu, physAddr, sizeBytes, direction, attrs);
     }
@@ -102,9 +116,13 @@ final class IommuDmaOps implements DmaOps {
 
     @Override
     public int mapSg(Device dev, int cpu, SgTable sg, int nents, DmaDirection direction, int attrs) {
-        return bounce.isPossible()
-                ? mapEach(cpu, sg, nents, direction, attrs)
-                : lists.map(cpu, sg, nents, prot(direction, device.isCoherent(), attrs));
+        if (bounce.isPossible()) {
+            return mapEach(cpu, sg, nents, direction, attrs);
+        }
+        if ((attrs & DmaAttrs.SKIP_CPU_SYNC) == 0) {
+            caches.forDevice(sg, nents, direction);
+        }
+        return lists.map(cpu, sg, nents, prot(direction, device.isCoherent(), attrs));
     }
 
     /** SG-19: one by one, so that each can be bounced on its own. */
@@ -133,9 +151,12 @@ final class IommuDmaOps implements DmaOps {
     public void unmapSg(Device dev, int cpu, SgTable sg, int nents, DmaDirection direction, int attrs) {
         if (sg.isBounced()) {
             unmapEach(cpu, sg, nents, direction, attrs);
-        } else {
-            lists.unmap(cpu, sg, nents);
+            return;
         }
+        if ((attrs & DmaAttrs.SKIP_CPU_SYNC) == 0) {
+            caches.forCpu(sg, nents, direction);
+        }
+        lists.unmap(cpu, sg, nents);
     }
 
     /** DMAP-10. */
@@ -149,47 +170,125 @@ final class IommuDmaOps implements DmaOps {
         domain.unmap(cpu, dmaAddr, sizeBytes);
     }
 
-    /** DMAP-11. Memory has no cache that a device could miss, so that only bounce buffers have work. */
+    /** DMAP-11: the caches first, then the bounce buffer's bytes. */
     @Override
     public void syncForCpu(Device dev, int cpu, long dmaAddr, long sizeBytes, DmaDirection direction) {
-        if (bounce.isPossible()) {
-            bounce.syncForCpu(cpu, domain.core().iovaToPhys(dmaAddr), sizeBytes, direction);
+        if (mayNeedSync()) {
+            long physAddr = domain.core().iovaToPhys(dmaAddr);
+            caches.forCpu(physAddr, sizeBytes, direction);
+            bounce.syncForCpu(cpu, physAddr, sizeBytes, direction);
         }
     }
 
+    /** The other way round. */
     @Override
     public void syncForDevice(Device dev, int cpu, long dmaAddr, long sizeBytes, DmaDirection direction) {
-        if (bounce.isPossible()) {
-            bounce.syncForDevice(cpu, domain.core().iovaToPhys(dmaAddr), sizeBytes, direction);
+        if (mayNeedSync()) {
+            long physAddr = domain.core().iovaToPhys(dmaAddr);
+            bounce.syncForDevice(cpu, physAddr, sizeBytes, direction);
+            caches.forDevice(physAddr, sizeBytes, direction);
         }
+    }
+
+    private boolean mayNeedSync() {
+        return bounce.isPossible() || caches.needWork();
     }
 
     @Override
     public void syncSgForCpu(Device dev, int cpu, SgTable sg, int nents, DmaDirection direction) {
-        if (sg.isBounced()) {
-            for (int i = 0; i < nents; i++) {
-                syncForCpu(device, cpu, sg.dmaAddr(i), sg.lengthBytes(i), direction);
-            }
+        if (!sg.isBounced()) {
+            caches.forCpu(sg, nents, direction);
+            return;
+        }
+        for (int i = 0; i < nents; i++) {
+            syncForCpu(device, cpu, sg.dmaAddr(i), sg.lengthBytes(i), direction);
         }
     }
 
     @Override
     public void syncSgForDevice(Device dev, int cpu, SgTable sg, int nents, DmaDirection direction) {
-        if (sg.isBounced()) {
-            for (int i = 0; i < nents; i++) {
-                syncForDevice(device, cpu, sg.dmaAddr(i), sg.lengthBytes(i), direction);
-            }
+        if (!sg.isBounced()) {
+            caches.forDevice(sg, nents, direction);
+            return;
+        }
+        for (int i = 0; i < nents; i++) {
+            syncForDevice(device, cpu, sg.dmaAddr(i), sg.lengthBytes(i), direction);
         }
     }
 
+    // ---- memory
+
     @Override
     public @Nullable CoherentPages allocCoherent(Device dev, int cpu, long sizeBytes, int gfp, int attrs) {
-        return coherent.alloc(cpu, sizeBytes, prot(DmaDirection.BIDIRECTIONAL, device.isCoherent(), attrs), attrs);
+        return coherent.alloc(cpu, sizeBytes, coherentProt(attrs), gfp, attrs);
+    }
+
+    private int coherentProt(int attrs) {
+        return prot(DmaDirection.BIDIRECTIONAL, device.isCoherent(), attrs);
     }
 
     @Override
-    public void freeCoherent(Device dev, int cpu, CoherentPages pages, int attrs) {
-        coherent.free(cpu, pages);
+    public void freeCoherent(Device dev, int cpu, CoherentPages memory, int attrs) {
+        coherent.free(cpu, memory);
+    }
+
+    /** Contiguous pages, mapped like a buffer: the streaming mask holds (dma-core:FE-54). */
+    @Override
+    public @Nullable DmaPages allocPages(Device dev, int cpu, long sizeBytes, DmaDirection direction, int gfp) {
+        long physAddr = pages.allocContiguous(sizeBytes, gfp);
+        if (physAddr == DevicePages.NO_PAGE) {
+            device.failure(cpu).record(FailureReason.NO_MEMORY, Errno.ENOMEM, sizeBytes, device.mask(), 0, 0);
+            return null;
+        }
+        long dmaAddr = mapPage(device, cpu, physAddr, sizeBytes, direction, DmaAttrs.SKIP_CPU_SYNC);
+        if (dmaAddr == Dma.DMA_MAPPING_ERROR) {
+            pages.free(physAddr, sizeBytes);
+            return null;
+        }
+        coherentPages.addAndGet(sizeBytes >>> Addresses.PAGE_SHIFT);
+        return new DmaPages(physAddr, dmaAddr, sizeBytes);
+    }
+
+    @Override
+    public void freePages(Device dev, int cpu, DmaPages memory, DmaDirection direction) {
+        unmapPage(device, cpu, memory.dmaAddr(), memory.sizeBytes(), direction, DmaAttrs.SKIP_CPU_SYNC);
+        pages.free(memory.physAddr(), memory.sizeBytes());
+        coherentPages.addAndGet(-(memory.sizeBytes() >>> Addresses.PAGE_SHIFT));
+    }
+
+    /** Mapped for both directions, whatever the caller says. */
+    @Override
+    public @Nullable SgTable allocNoncontiguous(
+            Device dev, int cpu, long sizeBytes, DmaDirection direction, int gfp, int attrs) {
+        return coherent.allocNoncontiguous(cpu, sizeBytes, coherentProt(attrs), gfp, attrs);
+    }
+
+    @Override
+    public void freeNoncontiguous(Device dev, int cpu, long sizeBytes, SgTable sg, DmaDirection direction) {
+        coherent.freeNoncontiguous(cpu, sizeBytes, sg);
+    }
+
+    @Override
+    public int getSgTable(Device dev, SgTable sg, CoherentPages memory, long sizeBytes, int attrs) {
+        return coherent.getSgTable(sg, memory, sizeBytes);
+    }
+
+    @Override
+    public UserMapping mmap(Device dev, UserVma vma, CoherentPages memory, long sizeBytes, int attrs) {
+        return coherent.mmap(vma, memory, sizeBytes, attrs);
+    }
+
+    /** dma-core:MSK-14. */
+    @Override
+    public boolean canMmap(Device dev) {
+        return true;
+    }
+
+    // ---- what it says of itself
+
+    @Override
+    public boolean isDmaIommu(Device dev) {
+        return true;
     }
 
     @Override

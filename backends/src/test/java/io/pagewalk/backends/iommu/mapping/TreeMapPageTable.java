@@ -1,5 +1,6 @@
 package io.pagewalk.backends.iommu.mapping;
 
+import io.pagewalk.backends.iommu.pgtable.LeafVisitor;
 import io.pagewalk.backends.iommu.pgtable.PageTable;
 import io.pagewalk.backends.iommu.pgtable.TablePageList;
 import io.pagewalk.dma.Errno;
@@ -14,11 +15,12 @@ final class TreeMapPageTable implements PageTable {
     record Leaf(long physAddr, long sizeBytes, int prot) {}
 
     private final TreeMap<Long, Leaf> leaves = new TreeMap<>(Long::compareUnsigned);
-    private final long pageSizes;
+    private long pageSizes;
     private final long apertureEnd;
     private long nextTablePage = 0x1000;
     private int pagesUntilFailure = Integer.MAX_VALUE;
     private int callsUntilFailure = Integer.MAX_VALUE;
+    private int callsToFail;
     private boolean freesTables;
 
     TreeMapPageTable(long pageSizes, long apertureEnd) {
@@ -34,6 +36,16 @@ final class TreeMapPageTable implements PageTable {
     /** The call after this many calls fails with -ENOMEM before it writes anything, once. */
     synchronized void failAfterCalls(int callCount) {
         callsUntilFailure = callCount;
+    }
+
+    /** One more of the next calls fails with -ENOMEM before it writes anything. */
+    synchronized void failNextCall() {
+        callsToFail++;
+    }
+
+    /** Offers other page sizes. */
+    synchronized void offer(long sizes) {
+        pageSizes = sizes;
     }
 
     /** From now on each unmap unlinks a table page. */
@@ -62,6 +74,10 @@ final class TreeMapPageTable implements PageTable {
         }
         if (Long.compareUnsigned(iova + pageSizeBytes * pageCount - 1, apertureEnd) > 0) {
             return -Errno.EFAULT;
+        }
+        if (callsToFail > 0) {
+            callsToFail--;
+            return -Errno.ENOMEM;
         }
         if (callsUntilFailure-- == 0) {
             return -Errno.ENOMEM;
@@ -97,6 +113,16 @@ final class TreeMapPageTable implements PageTable {
             return 0;
         }
         return entry.getValue().physAddr() + (iova - entry.getKey());
+    }
+
+    @Override
+    public synchronized void forEachLeaf(long firstIova, long lastIova, LeafVisitor visitor) {
+        leaves.forEach((iova, leaf) -> {
+            if (Long.compareUnsigned(iova, lastIova) <= 0
+                    && Long.compareUnsigned(iova + leaf.sizeBytes() - 1, firstIova) >= 0) {
+                visitor.leaf(iova, leaf.physAddr(), leaf.sizeBytes(), leaf.prot() & 3);
+            }
+        });
     }
 
     @Override
