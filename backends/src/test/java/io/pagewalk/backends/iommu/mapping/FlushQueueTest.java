@@ -7,6 +7,7 @@ import io.pagewalk.backends.iommu.iova.IovaTree;
 import io.pagewalk.backends.iommu.pgtable.TablePageList;
 import io.pagewalk.dma.Machine;
 import java.util.Collections;
+import java.util.Objects;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
@@ -184,5 +185,13 @@ class FlushQueueTest {
         assertThat(machine.clock().armedTimers()).isZero();
         queue.quiesce();
         assertThat(queue.flushes()).isEqualTo(1);
+    }
+
+    @Test
+    void theTimerHasAName() {
+        assertThat(machine.clock().named("fq_flush_timeout dev")).isNotNull();
+        mapAndUnmap(1);
+        assertThat(Objects.requireNonNull(machine.clock().named("fq_flush_timeout dev")).isArmed())
+                .isTrue();
     }
 }
