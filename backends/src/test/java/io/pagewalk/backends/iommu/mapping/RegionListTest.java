@@ -15,7 +15,7 @@ import org.junit.jupiter.api.Test;
 class RegionListTest {
     private static final int RW = 3;
 
-    private static ReservedRegion region(long first, long last, Type type) {
+    private static ReservedRegion region(long first, long last, ReservedRegion.Type type) {
         return new ReservedRegion(first, last - first + 1, RW, type);
     }
 
