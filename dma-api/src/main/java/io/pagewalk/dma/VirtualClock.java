@@ -2,6 +2,7 @@ package io.pagewalk.dma;
 
 import java.util.HashMap;
 import java.util.Map;
+import java.util.Objects;
 import java.util.PriorityQueue;
 import org.jspecify.annotations.Nullable;
 
@@ -37,7 +38,7 @@ public final class VirtualClock {
      * @return the timer
      */
     public KernelTimer timer(KernelTimer.Callback callback) {
-        return new KernelTimer(this, callback);
+        return new KernelTimer(this, Objects.requireNonNull(callback, "callback"));
     }
 
     /**

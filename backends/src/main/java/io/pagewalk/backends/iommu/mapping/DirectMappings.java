@@ -23,7 +23,8 @@ final class DirectMappings {
     static int create(IommuDomain domain, Device device) {
         int error = 0;
         for (ReservedRegion region : RegionList.of(device)) {
-            boolean direct = region.type() == ReservedRegion.Type.DIRECT || region.type() == ReservedRegion.Type.DIRECT_RELAXABLE;
+            boolean direct = region.type() == ReservedRegion.Type.DIRECT
+                    || region.type() == ReservedRegion.Type.DIRECT_RELAXABLE;
             if (direct && error == 0) {
                 error = mapRegion(domain, region);
             }

@@ -59,7 +59,7 @@ final class IommuDomain extends TableDomain {
      * @param usage counts addresses held
      */
     IommuDomain(Machine machine, String name, PageTable table, IommuDriver driver, boolean lazy, IovaUsage usage) {
-        super(table, driver, machine.log());
+        super(machine, name, table, driver);
         this.machine = machine;
         this.name = name;
         this.driver = driver;
