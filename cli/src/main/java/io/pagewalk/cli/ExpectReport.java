@@ -161,7 +161,8 @@ final class ExpectReport {
         } else if (figures.isComplete()) {
             out.println("Every recorded address " + (valid ? "is valid" : "came out") + whenMoved() + ".");
         } else {
-            out.println(CompareRows.count(figures.allJudged() - figures.allPredicted()) + " recorded addresses "
+            long missed = figures.allJudged() - figures.allPredicted();
+            out.println(of(missed, figures.allJudged()) + " recorded addresses "
                     + (valid ? "are not valid" : "did not come out") + whenMoved() + ".");
         }
         if (result.machine().mode() == IommuMode.STRICT && !result.inLineOrder().isComplete()) {
