@@ -5,8 +5,8 @@ import io.pagewalk.backends.iommu.api.IommuDomainType;
 import io.pagewalk.backends.iommu.driver.VtdDriver;
 import io.pagewalk.backends.iommu.mapping.IommuBackend;
 import io.pagewalk.backends.iommu.mapping.IommuBoot;
+import io.pagewalk.backends.swiotlb.Swiotlb;
 import io.pagewalk.backends.swiotlb.SwiotlbBoot;
-import io.pagewalk.backends.swiotlb.SwiotlbPool;
 import io.pagewalk.dma.Machine;
 import io.pagewalk.dma.spi.BackendOptions;
 import io.pagewalk.dma.spi.DmaBackend;
@@ -60,7 +60,7 @@ public final class IommuProvider implements DmaBackendProvider {
         if (boot.off()) {
             return new DirectProvider().create("direct", machine, options);
         }
-        SwiotlbPool pool = SwiotlbBoot.boot(machine, options, false);
-        return new IommuBackend(machine, new VtdDriver(machine, options), pool, boot);
+        Swiotlb swiotlb = SwiotlbBoot.boot(machine, options, false);
+        return new IommuBackend(machine, new VtdDriver(machine, options), swiotlb, boot);
     }
 }
