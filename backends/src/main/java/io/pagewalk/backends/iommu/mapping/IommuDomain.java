@@ -132,7 +132,7 @@ final class IommuDomain extends TableDomain {
             return -Errno.ENOMEM;
         }
         FlushOptions options = shared ? FlushOptions.SHARED : FlushOptions.PER_CPU;
-        flushQueue = new FlushQueue(machine.cpus(), options, machine.clock(), core, driver, iovas);
+        flushQueue = new FlushQueue(name, machine.cpus(), options, machine.clock(), core, driver, iovas);
         return 0;
     }
 
