@@ -11,7 +11,7 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>Implements dma-core:DIR-12. Immutable.
  */
-final class KmallocBounce {
+public final class KmallocBounce {
     private static final long LARGEST_ODD_BUCKET = 192;
     private static final long SMALLEST_BUCKET = 8;
 
@@ -23,13 +23,25 @@ final class KmallocBounce {
         alignMask = arch.cacheAlignment() - 1L;
     }
 
-    /** The rule of an architecture, null when it has none. */
-    static @Nullable KmallocBounce of(ArchConfig arch) {
+    /**
+     * The rule of an architecture.
+     *
+     * @param arch the architecture
+     * @return its rule, null when it has none
+     */
+    public static @Nullable KmallocBounce of(ArchConfig arch) {
         return arch.bouncesUnalignedKmalloc() ? new KmallocBounce(arch) : null;
     }
 
-    /** Whether a buffer is bounced for its size alone; the buffer itself is not looked at. */
-    boolean isNeeded(Device device, long sizeBytes, DmaDirection direction) {
+    /**
+     * Whether a buffer is bounced for its size alone; the buffer itself is not looked at.
+     *
+     * @param device who gets it
+     * @param sizeBytes its length
+     * @param direction who moves the bytes
+     * @return true when it must not be shared with the device
+     */
+    public boolean isNeeded(Device device, long sizeBytes, DmaDirection direction) {
         return !device.isCoherent()
                 && direction != DmaDirection.TO_DEVICE
                 && Addresses.lessThan(sizeBytes, safeBytes)

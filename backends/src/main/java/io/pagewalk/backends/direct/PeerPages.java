@@ -14,25 +14,41 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>Implements dma-core:DIR-33. Thread-safe; a lookup is one test while the machine has no such pages.
  */
-final class PeerPages {
+public final class PeerPages {
     private final Machine machine;
     private final DevicePages pages;
     private final @Nullable PeerToPeer judge;
 
-    PeerPages(Machine machine) {
+    /**
+     * Looks at a machine's pages.
+     *
+     * @param machine the machine
+     */
+    public PeerPages(Machine machine) {
         this.machine = machine;
         this.pages = machine.devicePages();
         this.judge = machine.peerToPeer();
     }
 
-    /** The peer's claim on the page that an address lies in, null for any other memory. */
-    @Nullable DevicePageMap mapOf(long physAddr) {
+    /**
+     * The peer's claim on the page that an address lies in.
+     *
+     * @param physAddr the address
+     * @return the claim, null for any other memory
+     */
+    public @Nullable DevicePageMap mapOf(long physAddr) {
         DevicePageMap map = pages.mapOf(physAddr >>> Addresses.PAGE_SHIFT);
         return map != null && map.kind() == DevicePageMap.Kind.PCI_P2PDMA ? map : null;
     }
 
-    /** How a device reaches a peer's pages. */
-    Route route(Device client, DevicePageMap map) {
+    /**
+     * How a device reaches a peer's pages.
+     *
+     * @param client the device
+     * @param map the peer's claim
+     * @return the way
+     */
+    public Route route(Device client, DevicePageMap map) {
         String providerName = map.providerName();
         Device provider = providerName == null ? null : machine.device(providerName);
         if (judge == null || provider == null || !client.config().pci()) {

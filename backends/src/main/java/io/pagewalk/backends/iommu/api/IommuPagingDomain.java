@@ -79,6 +79,23 @@ public interface IommuPagingDomain extends IommuDomainView, AutoCloseable {
     long unmap(long iova, long sizeBytes);
 
     /**
+     * Sets device addresses aside for interrupt doorbells, {@code iommu_get_msi_cookie} (iommu:DINIT-1).
+     *
+     * @param base the first of them
+     * @return 0, or -EEXIST when that was done before
+     */
+    int getMsiCookie(long base);
+
+    /**
+     * Maps the doorbell of an interrupt message to the next of those addresses, or finds where it is mapped
+     * (iommu:DIOVA-1).
+     *
+     * @param physAddr the doorbell
+     * @return its device address; 0 without a cookie, or when the tables cannot take it
+     */
+    long mapMsiDoorbell(long physAddr);
+
+    /**
      * Sets who is asked about faults, {@code iommu_set_fault_handler}.
      *
      * @param handler the handler

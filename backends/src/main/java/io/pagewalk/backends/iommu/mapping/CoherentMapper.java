@@ -30,7 +30,7 @@ final class CoherentMapper {
     private final IommuDomain domain;
     private final DeviceIovas iovas;
     private final CoreMapper core;
-    private final DevicePages pages;
+    private final IommuPages pages;
     private final AtomicLong outstandingPages;
 
     /**
@@ -48,7 +48,7 @@ final class CoherentMapper {
             IommuDomain domain,
             DeviceIovas iovas,
             CoreMapper core,
-            DevicePages pages,
+            IommuPages pages,
             AtomicLong outstandingPages) {
         this.device = device;
         this.domain = domain;
@@ -92,7 +92,7 @@ final class CoherentMapper {
     private @Nullable CoherentPages allocContiguous(int cpu, long sizeBytes, int prot, int gfp) {
         long rounded = Addresses.alignUp(sizeBytes, Addresses.PAGE_SIZE);
         long physAddr = pages.allocContiguous(rounded, gfp);
-        if (physAddr == DevicePages.NO_PAGE) {
+        if (physAddr == IommuPages.NO_PAGE) {
             return refuse(cpu, sizeBytes);
         }
         long dmaAddr = core.map(cpu, physAddr, sizeBytes, prot, device.coherentMask());

@@ -123,10 +123,10 @@ final class IommuCore {
                 mapped += length;
                 length = 0;
             }
-            if (length == 0) {
-                start = physAddr;
+            if (!sg.isBusAddress(entry)) {
+                start = length == 0 ? physAddr : start;
+                length += sg.lengthBytes(entry);
             }
-            length += sg.lengthBytes(entry);
         }
         int error = syncMap(iova, mapped);
         return error == 0 ? mapped : error;

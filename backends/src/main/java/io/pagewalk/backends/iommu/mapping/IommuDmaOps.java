@@ -32,10 +32,10 @@ final class IommuDmaOps implements DmaOps {
     private final IommuDomain domain;
     private final CoreMapper core;
     private final SgMapper lists;
-    private final DevicePages pages;
+    private final IommuPages pages;
     private final AtomicLong coherentPages;
     private final CoherentMapper coherent;
-    private final UntrustedBounce bounce;
+    private final IommuBounce bounce;
     private final DeviceCaches caches;
 
     /**
@@ -52,10 +52,10 @@ final class IommuDmaOps implements DmaOps {
         this.domain = domain;
         this.core = new CoreMapper(device, domain, iovas);
         this.lists = new SgMapper(device, domain, iovas);
-        this.pages = new DevicePages(device);
+        this.pages = new IommuPages(device);
         this.coherentPages = coherentPages;
         this.coherent = new CoherentMapper(device, domain, iovas, core, pages, coherentPages);
-        this.bounce = new UntrustedBounce(device, pool, domain.granuleBytes());
+        this.bounce = new IommuBounce(device, pool, domain.granuleBytes());
         this.caches = new DeviceCaches(device);
     }
 
@@ -73,7 +73,7 @@ final class IommuDmaOps implements DmaOps {
     @Override
     public long mapPage(Device dev, int cpu, long physAddr, long sizeBytes, DmaDirection direction, int attrs) {
         int prot = prot(direction, device.isCoherent(), attrs);
-        if (bounce.isNeeded(physAddr, sizeBytes)) {
+        if (bounce.isNeeded(physAddr, sizeBytes, direction)) {
             return mapBounced(cpu, physAddr, sizeBytes, direction, attrs, prot);
         }
         caches.onMap(physAddr, sizeBytes, direction, attrs);
@@ -116,7 +116,7 @@ final class IommuDmaOps implements DmaOps {
 
     @Override
     public int mapSg(Device dev, int cpu, SgTable sg, int nents, DmaDirection direction, int attrs) {
-        if (bounce.isPossible()) {
+        if (bounce.isPossible(sg, nents, direction)) {
             return mapEach(cpu, sg, nents, direction, attrs);
         }
         if ((attrs & DmaAttrs.SKIP_CPU_SYNC) == 0) {
@@ -236,7 +236,7 @@ final class IommuDmaOps implements DmaOps {
     @Override
     public @Nullable DmaPages allocPages(Device dev, int cpu, long sizeBytes, DmaDirection direction, int gfp) {
         long physAddr = pages.allocContiguous(sizeBytes, gfp);
-        if (physAddr == DevicePages.NO_PAGE) {
+        if (physAddr == IommuPages.NO_PAGE) {
             device.failure(cpu).record(FailureReason.NO_MEMORY, Errno.ENOMEM, sizeBytes, device.mask(), 0, 0);
             return null;
         }

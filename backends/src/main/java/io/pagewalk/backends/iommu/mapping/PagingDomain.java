@@ -26,6 +26,7 @@ final class PagingDomain extends TableDomain implements IommuPagingDomain {
     private final KernelLog.Site gfpSite;
     private final MappingBook book = new MappingBook();
     private volatile @Nullable IommuFaultHandler faultHandler;
+    private volatile @Nullable MsiCookie msiCookie;
     private boolean closed;
 
     PagingDomain(Machine machine, PageTable table, IommuDriver driver, IommuGroups groups) {
@@ -118,6 +119,23 @@ final class PagingDomain extends TableDomain implements IommuPagingDomain {
             book.remove(iova, Addresses.last(iova, unmapped));
         }
         return unmapped;
+    }
+
+    // ---- interrupt messages
+
+    @Override
+    public synchronized int getMsiCookie(long base) {
+        if (msiCookie != null) {
+            return -Errno.EEXIST;
+        }
+        msiCookie = new MsiCookie(core(), base);
+        return 0;
+    }
+
+    @Override
+    public long mapMsiDoorbell(long physAddr) {
+        MsiCookie cookie = msiCookie;
+        return cookie == null ? 0 : cookie.map(physAddr, Long.lowestOneBit(pageSizes()));
     }
 
     // ---- looking

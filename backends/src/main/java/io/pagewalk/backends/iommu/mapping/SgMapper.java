@@ -1,17 +1,19 @@
 package io.pagewalk.backends.iommu.mapping;
 
+import io.pagewalk.backends.direct.PeerPages;
 import io.pagewalk.dma.Device;
 import io.pagewalk.dma.Dma;
 import io.pagewalk.dma.Errno;
 import io.pagewalk.dma.FailureReason;
+import io.pagewalk.dma.PeerToPeer.Route;
 import io.pagewalk.dma.memory.Addresses;
+import io.pagewalk.dma.memory.DevicePageMap;
 import io.pagewalk.dma.scatterlist.SgTable;
 
 /**
  * Maps a list for one device to one run of device addresses, and merges entries that meet in it.
  *
- * <p>Implements iommu:SG-5 to SG-18, SG-20, SG-21 without peer-to-peer pages (SG-6). Thread-safe; allocates nothing but
- * to unwind an error.
+ * <p>Implements iommu:SG-5 to SG-18, SG-20, SG-21. Thread-safe; allocates nothing but to unwind an error.
  */
 final class SgMapper {
     /* Two passes over the list, with the tables filled in between. The first rounds every entry to whole granules in place,
@@ -25,15 +27,18 @@ final class SgMapper {
      */
     private static final long U32 = 0xffff_ffffL;
     private static final long OVERFLOW = -1L;
+    private static final long UNREACHABLE = -2L;
 
     private final Device device;
     private final IommuDomain domain;
     private final DeviceIovas iovas;
+    private final PeerPages peers;
 
     SgMapper(Device device, IommuDomain domain, DeviceIovas iovas) {
         this.device = device;
         this.domain = domain;
         this.iovas = iovas;
+        this.peers = new PeerPages(device.machine());
     }
 
     /**
@@ -43,10 +48,14 @@ final class SgMapper {
      * @param sg the list
      * @param nents how many entries
      * @param prot bits of {@code IommuProt}
-     * @return the number of DMA segments, or -EINVAL or -ENOMEM with the cause noted and the list restored
+     * @return the number of DMA segments, or -EINVAL, -ENOMEM or -EREMOTEIO with the cause noted and the list restored
      */
     int map(int cpu, SgTable sg, int nents, int prot) {
         long iovaBytes = pad(sg, nents);
+        if (iovaBytes == UNREACHABLE) {
+            device.failure(cpu).record(FailureReason.PEER_UNREACHABLE, Errno.EREMOTEIO, nents, 0, 0, 0);
+            return abort(sg, nents, -Errno.EREMOTEIO);
+        }
         if (iovaBytes == OVERFLOW) {
             device.failure(cpu).record(FailureReason.INVALID_LIST, Errno.EINVAL, nents, 0, 0, 0);
             return abort(sg, nents, -Errno.EOVERFLOW);
@@ -75,33 +84,62 @@ final class SgMapper {
         }
     }
 
-    /** SG-5 to SG-9; {@link #OVERFLOW} when a length needs more than 32 bits. */
+    /**
+     * SG-5 to SG-9; {@link #OVERFLOW} when a length needs more than 32 bits, {@link #UNREACHABLE} for a peer's page.
+     */
     private long pad(SgTable sg, int nents) {
         long granuleBytes = domain.granuleBytes();
         long boundaryMask = device.segmentBoundaryMask();
         long iovaBytes = 0;
+        int previous = 0;
         for (int i = 0; i < nents; i++) {
-            long offset = sg.offset(i) & (granuleBytes - 1);
-            long length = sg.lengthBytes(i);
+            DevicePageMap peer = peers.mapOf(sg.pageAddr(i));
+            if (peer != null) {
+                Route route = peers.route(device, peer);
+                if (route == Route.BUS_ADDR) {
+                    markBusAddress(sg, i, peer);
+                    continue;
+                }
+                if (route != Route.THRU_HOST_BRIDGE) {
+                    return UNREACHABLE;
+                }
+            }
             long padBytes = (boundaryMask - iovaBytes + 1) & boundaryMask;
-            long rounded = Addresses.alignUp(length + offset, granuleBytes);
-            sg.setDma(i, offset, length);
+            long rounded = round(sg, i, granuleBytes);
             if (rounded > U32) {
-                sg.resize(i, sg.offset(i) - offset, length);
                 return OVERFLOW;
             }
-            sg.resize(i, sg.offset(i) - offset, rounded);
             if (padBytes != 0 && Addresses.lessThan(padBytes, rounded - 1)) {
-                long previous = sg.lengthBytes(i - 1);
-                if (Addresses.lessThan(U32 - previous, padBytes)) {
+                long before = sg.lengthBytes(previous);
+                if (Addresses.lessThan(U32 - before, padBytes)) {
                     return OVERFLOW;
                 }
-                sg.resize(i - 1, sg.offset(i - 1), previous + padBytes);
+                sg.resize(previous, sg.offset(previous), before + padBytes);
                 iovaBytes += padBytes;
             }
             iovaBytes += rounded;
+            previous = i;
         }
         return iovaBytes;
+    }
+
+    /** What a switch delivers needs no translation (iommu:SG-6). */
+    private static void markBusAddress(SgTable sg, int entry, DevicePageMap peer) {
+        sg.setDma(entry, sg.physAddr(entry) + peer.busOffset(), sg.lengthBytes(entry));
+        sg.setBusAddress(entry, true);
+    }
+
+    /**
+     * Rounds an entry to whole granules, keeping what it had in its DMA fields (SG-7); a length too large is not
+     * stored.
+     */
+    private static long round(SgTable sg, int entry, long granuleBytes) {
+        long offset = sg.offset(entry) & (granuleBytes - 1);
+        long length = sg.lengthBytes(entry);
+        long rounded = Addresses.alignUp(length + offset, granuleBytes);
+        sg.setDma(entry, offset, length);
+        sg.resize(entry, sg.offset(entry) - offset, rounded > U32 ? length : rounded);
+        return rounded;
     }
 
     /** SG-13 to SG-16. */
@@ -116,6 +154,14 @@ final class SgMapper {
             long length = sg.dmaLengthBytes(i);
             long span = sg.lengthBytes(i);
             sg.setDma(i, Dma.DMA_MAPPING_ERROR, 0);
+            if (sg.isBusAddress(i)) {
+                sg.setBusAddress(i, false);
+                cur++;
+                sg.setDma(cur, offset, length);
+                sg.setBusAddress(cur, true);
+                curBytes = 0;
+                continue;
+            }
             sg.resize(i, sg.offset(i) + offset, length);
             boolean merges = curBytes != 0
                     && offset == 0
@@ -140,12 +186,17 @@ final class SgMapper {
     /** SG-17, SG-18: entries that the first pass did not reach lose what their DMA fields happened to hold. */
     private static int abort(SgTable sg, int nents, long error) {
         for (int i = 0; i < nents; i++) {
-            long offset = sg.dmaAddr(i) == Dma.DMA_MAPPING_ERROR ? 0 : sg.dmaAddr(i);
-            long length = sg.dmaLengthBytes(i) == 0 ? sg.lengthBytes(i) : sg.dmaLengthBytes(i);
-            sg.resize(i, sg.offset(i) + offset, length);
+            if (sg.isBusAddress(i)) {
+                sg.setBusAddress(i, false);
+            } else {
+                long offset = sg.dmaAddr(i) == Dma.DMA_MAPPING_ERROR ? 0 : sg.dmaAddr(i);
+                long length = sg.dmaLengthBytes(i) == 0 ? sg.lengthBytes(i) : sg.dmaLengthBytes(i);
+                sg.resize(i, sg.offset(i) + offset, length);
+            }
             sg.setDma(i, Dma.DMA_MAPPING_ERROR, 0);
         }
-        return error == -Errno.ENOMEM ? -Errno.ENOMEM : -Errno.EINVAL;
+        boolean passedOn = error == -Errno.ENOMEM || error == -Errno.EREMOTEIO;
+        return passedOn ? (int) error : -Errno.EINVAL;
     }
 
     /**
@@ -156,16 +207,21 @@ final class SgMapper {
      * @param nents the count given to map
      */
     void unmap(int cpu, SgTable sg, int nents) {
-        int segments = 0;
-        while (segments < nents && sg.dmaLengthBytes(segments) != 0) {
-            segments++;
-        }
-        if (segments != 0) {
-            long start = sg.dmaAddr(0);
-            long end = sg.dmaAddr(segments - 1) + sg.dmaLengthBytes(segments - 1);
-            if (end != 0) {
-                domain.unmap(cpu, start, end - start);
+        long start = 0;
+        long end = 0;
+        for (int i = 0; i < nents; i++) {
+            if (sg.isBusAddress(i)) {
+                sg.setBusAddress(i, false);
+                continue;
             }
+            if (sg.dmaLengthBytes(i) == 0) {
+                break;
+            }
+            start = end == 0 ? sg.dmaAddr(i) : start;
+            end = sg.dmaAddr(i) + sg.dmaLengthBytes(i);
+        }
+        if (end != 0) {
+            domain.unmap(cpu, start, end - start);
         }
     }
 }

@@ -6,6 +6,8 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import io.pagewalk.dma.Access;
 import io.pagewalk.dma.Device;
 import io.pagewalk.dma.DeviceConfig;
+import io.pagewalk.dma.DmaDirection;
+import io.pagewalk.dma.DmaException;
 import io.pagewalk.dma.Errno;
 import io.pagewalk.dma.Gfp;
 import io.pagewalk.dma.KernelHazardException;
@@ -313,9 +315,37 @@ class IommuPagingDomainTest {
     @Test
     @DisplayName("the DMA API's own domain can be looked into as well: reverse lookup from an address to its owner")
     void defaultDomainTellsWhoseAnAddressIs() {
-        long dmaAddr = edu.dma().mapPage(0x10_0123, 3 * PAGE, io.pagewalk.dma.DmaDirection.TO_DEVICE, 0);
+        long dmaAddr = edu.dma().mapPage(0x10_0123, 3 * PAGE, DmaDirection.TO_DEVICE, 0);
         LiveMapping found = iommu.domainOf(edu).find(dmaAddr + PAGE);
         assertThat(found).isEqualTo(new LiveMapping(dmaAddr - 0x123, 4 * PAGE, 0x10_0000, IommuProt.READ, "edu"));
         assertThat(iommu.domainOf(edu).toText()).contains("mapping 0xffffc000+0x4000 -> 0x100000 of edu");
+    }
+
+    @Test
+    @DisplayName(
+            "iommu:DINIT-1, DIOVA-1: doorbells get the addresses of the cookie one after the other, each page once")
+    void doorbellsGetTheNextAddressOfTheCookie() {
+        domain.attach(edu);
+        assertThat(domain.mapMsiDoorbell(0x801_0040)).isZero();
+        assertThat(domain.getMsiCookie(0x800_0000)).isZero();
+        assertThat(domain.getMsiCookie(0x900_0000)).isEqualTo(-Errno.EEXIST);
+        assertThat(domain.mapMsiDoorbell(0x801_0040)).isEqualTo(0x800_0040);
+        assertThat(domain.mapMsiDoorbell(0x802_0000)).isEqualTo(0x800_1000);
+        assertThat(domain.mapMsiDoorbell(0x801_0ff0)).isEqualTo(0x800_0ff0);
+        assertThat(domain.leaves())
+                .containsExactly(
+                        new LeafRun(0x800_0000, 0x801_0000, PAGE, 1, RW),
+                        new LeafRun(0x800_1000, 0x802_0000, PAGE, 1, RW));
+        machine.failures().failNth("iommu.table-page", 1);
+        assertThatThrownBy(iommu::allocPagingDomain)
+                .isInstanceOf(DmaException.class)
+                .hasMessageContaining("root");
+        IommuPagingDomain other = iommu.allocPagingDomain();
+        assertThat(other.getMsiCookie(0x800_0000)).isZero();
+        machine.failures().failNth("iommu.table-page", 1);
+        assertThat(other.mapMsiDoorbell(0x801_0000)).isZero();
+        assertThat(other.mapMsiDoorbell(0x801_0000))
+                .as("the cursor is where it was")
+                .isEqualTo(0x800_0000);
     }
 }

@@ -19,7 +19,7 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>Differs from Linux: of a contiguous block the pages beyond the size asked for go back at once.
  */
-final class DevicePages {
+final class IommuPages {
     static final long NO_PAGE = PageAllocator.NO_PAGE;
     /** No pages at all, which stands for failure. */
     static final long[] NONE = {};
@@ -33,7 +33,7 @@ final class DevicePages {
     private final CpuMemory memory;
     private final FailurePoint point;
 
-    DevicePages(Device device) {
+    IommuPages(Device device) {
         this.device = device;
         this.pages = device.machine().pages();
         this.cma = device.machine().cma();
