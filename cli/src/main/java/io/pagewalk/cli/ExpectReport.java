@@ -150,8 +150,10 @@ final class ExpectReport {
         boolean valid = result.judgement() == Judgement.VALID;
         out.println();
         if (valid) {
-            out.println("The flush queue's timers were not recorded (--timers), so no address of a lazy IOMMU can be predicted: one is");
-            out.println("valid when it is aligned, within limits, overlaps none, and was not reused before a flush could have come.");
+            out.println(
+                    "The flush queue's timers were not recorded (--timers), so no address of a lazy IOMMU can be predicted: one is");
+            out.println(
+                    "valid when it is aligned, within limits, overlaps none, and was not reused before a flush could have come.");
         }
         Figures figures = result.deciding();
         if (figures.allJudged() == 0) {
@@ -163,7 +165,8 @@ final class ExpectReport {
                     + (valid ? "are not valid" : "did not come out") + whenMoved() + ".");
         }
         if (result.machine().mode() == IommuMode.STRICT && !result.inLineOrder().isComplete()) {
-            out.println("After a miss the machine was set right: the call was made again until the recorded address came, so that");
+            out.println(
+                    "After a miss the machine was set right: the call was made again until the recorded address came, so that");
             out.println("each miss stands for itself.");
         }
     }

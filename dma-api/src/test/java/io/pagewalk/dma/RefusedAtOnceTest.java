@@ -3,6 +3,7 @@ package io.pagewalk.dma;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.pagewalk.dma.fake.FakeProvider;
 import io.pagewalk.dma.memory.KernelLayout;
 import io.pagewalk.dma.memory.PageAllocator;
 import io.pagewalk.dma.memory.RamMap;
@@ -18,7 +19,7 @@ import org.junit.jupiter.api.Test;
 /** What cannot be right is refused by the call that it is given to, not by a later one, and changes nothing. */
 class RefusedAtOnceTest {
     private final Machine machine =
-            Machine.builder().ramBytes(64 << 20).backend("fake").build();
+            Machine.builder().ramBytes(64 << 20).backend(FakeProvider.NAME).build();
 
     @Test
     @SuppressWarnings("NullAway") // what is tested
@@ -41,7 +42,7 @@ class RefusedAtOnceTest {
         builder.ram(RamMap.sizedWithHole(64 << 20))
                 .layout(KernelLayout.x86_64())
                 .backendOptions(BackendOptions.NONE)
-                .backend("fake")
+                .backend(FakeProvider.NAME)
                 .build()
                 .close();
     }

@@ -125,9 +125,11 @@ final class DirectStreaming {
         }
     }
 
-    /** Caches first, then the bounce buffer, whose lines those are when there is one (DIR-20). A list's entries leave out what is done once for all. */
-    void syncForCpu(
-            Device device, int cpu, long dmaAddr, long sizeBytes, DmaDirection direction, boolean isLast) {
+    /**
+     * Caches first, then the bounce buffer, whose lines those are when there is one (DIR-20). A list's entries leave
+     * out what is done once for all.
+     */
+    void syncForCpu(Device device, int cpu, long dmaAddr, long sizeBytes, DmaDirection direction, boolean isLast) {
         long physAddr = device.dmaToPhys(dmaAddr);
         SwiotlbPool pool = ioTlb.mem();
         if (cache != null && !device.isCoherent()) {

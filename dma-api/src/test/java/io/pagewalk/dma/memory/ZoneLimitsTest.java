@@ -98,7 +98,7 @@ class ZoneLimitsTest {
         pages.giveBack(0, 64 * MIB);
         assertThatThrownBy(() -> pages.giveBack(0x1000, 0x1000))
                 .isInstanceOf(IllegalStateException.class)
-                .hasMessage("cannot give back 0x1000+0x1000: of its pages 1 are free");
+                .hasMessage("cannot give back 0x1000+0x1000: not all of its pages were taken, 1 are free");
         assertThatThrownBy(() -> pages.giveBack(0x1000, 0)).isInstanceOf(IllegalArgumentException.class);
     }
 }

@@ -85,6 +85,7 @@ final class BounceReplay implements EventTaker {
     }
 
     private long map(TraceHeader header, String device, long physAddr, long sizeBytes) throws MachineFactsException {
+        machine.requireRam(header, physAddr, sizeBytes);
         return machine.dma(device, header).mapPage(physAddr, sizeBytes, DmaDirection.BIDIRECTIONAL, NO_COPY);
     }
 

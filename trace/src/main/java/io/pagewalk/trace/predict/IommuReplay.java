@@ -3,6 +3,7 @@ package io.pagewalk.trace.predict;
 import io.pagewalk.dma.CoherentBuffer;
 import io.pagewalk.dma.Dma;
 import io.pagewalk.dma.DmaAttrs;
+import io.pagewalk.dma.memory.Addresses;
 import io.pagewalk.dma.scatterlist.SgTable;
 import java.util.ArrayDeque;
 import java.util.Arrays;
@@ -16,10 +17,12 @@ final class IommuReplay implements MomentSink {
      * After a miss the machine holds another address than the recording one, and if nothing is done about it, this costs further
      * addresses that have nothing to do with the first error: the two stay exchanged for as long as both go round. So a strict
      * machine is set right: the call is made again until the recorded address comes, and what came before it is given back in
-     * reverse order, which leaves the caches as if it had come at once. A lazy one is not, since what it gives back waits for a
-     * flush.
+     * reverse order, which leaves the caches as if it had come at once. A range that is too large for the caches is not, nor is
+     * a lazy machine, since what that gives back waits for a flush.
      */
     private static final int MOST_TRIES = 128;
+
+    private static final long MOST_CACHED_BYTES = 32 * Addresses.PAGE_SIZE;
 
     private final PredictingMachine machine;
     private final Score score;
@@ -52,7 +55,8 @@ final class IommuReplay implements MomentSink {
         if (call.kind == AddressKind.FAILED_PAGE) {
             give(call, where, dma);
         } else {
-            placed.put(call, right || !setsRight || where.isFailed() ? where : setRight(call, where, dma));
+            boolean wrong = !right && !where.isFailed() && Addresses.lessOrEqual(call.spanBytes(), MOST_CACHED_BYTES);
+            placed.put(call, wrong && setsRight ? setRight(call, where, dma) : where);
         }
     }
 

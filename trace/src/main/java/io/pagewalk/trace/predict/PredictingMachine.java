@@ -4,6 +4,7 @@ import io.pagewalk.dma.Device;
 import io.pagewalk.dma.DeviceConfig;
 import io.pagewalk.dma.Dma;
 import io.pagewalk.dma.Machine;
+import io.pagewalk.dma.memory.Addresses;
 import io.pagewalk.dma.memory.PhysRange;
 import io.pagewalk.dma.memory.RamMap;
 import io.pagewalk.dma.spi.BackendOptions;
@@ -20,7 +21,7 @@ final class PredictingMachine implements AutoCloseable {
      * No byte moves, so it does not matter what lies where in memory, but for the bounce pool: all below the top is RAM, and the
      * pages of the emulator itself (tables, coherent memory) lie above.
      */
-    private static final long TOP = 1L << 42;
+    private static final long ALIGNMENT = 4L << 20;
     private static final long OWN_BYTES = 1L << 30;
     private static final int CHUNK_BYTES = 1 << 16;
 
@@ -29,6 +30,7 @@ final class PredictingMachine implements AutoCloseable {
 
     private final RecordedMachine recorded;
     private final Machine machine;
+    private final long ownFirst;
     private final Map<String, Device> devices = new HashMap<>();
 
     PredictingMachine(RecordedMachine recorded) {
@@ -37,10 +39,11 @@ final class PredictingMachine implements AutoCloseable {
         String swiotlb =
                 pool == null ? " swiotlb=noforce" : " swiotlb=" + recorded.poolSlots() + "," + recorded.areas();
         BackendOptions options = BackendOptions.NONE.with("iommu.widthBits", recorded.iommuWidthBits());
+        ownFirst = Addresses.alignUp(recorded.spec().ramTop() + 1, ALIGNMENT);
         machine = Machine.builder()
-                .ram(RamMap.of(new PhysRange(0, TOP + OWN_BYTES - 1)))
+                .ram(RamMap.of(new PhysRange(0, ownFirst + OWN_BYTES - 1)))
                 .chunkBytes(CHUNK_BYTES)
-                .allocatable(List.of(PhysRange.ofSize(TOP, OWN_BYTES)))
+                .allocatable(List.of(PhysRange.ofSize(ownFirst, OWN_BYTES)))
                 .cpus(recorded.cpus())
                 .commandLine(recorded.commandLine() + swiotlb)
                 .hostBridgeWindows(recorded.reserved())
@@ -96,6 +99,16 @@ final class PredictingMachine implements AutoCloseable {
         }
         machine.clock().advanceTo(header.timestampNanos());
         return device(device).dma(cpu);
+    }
+
+    /** Insists that the machine has memory that is to be mapped and may bounce. */
+    void requireRam(TraceHeader header, long physAddr, long sizeBytes) throws MachineFactsException {
+        if (!Addresses.contains(0, ownFirst, physAddr, sizeBytes)) {
+            throw new MachineFactsException(
+                    "line " + header.lineNumber(),
+                    "a mapping of " + Addresses.hexRange(physAddr, sizeBytes) + ", beyond the top of RAM "
+                            + Addresses.hex(ownFirst - 1) + " (machine file: ramTop)");
+        }
     }
 
     @Override

@@ -6,6 +6,7 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import org.jspecify.annotations.Nullable;
 
 /** Judges the addresses of a lazy IOMMU whose flush timers were not recorded: could they have been given out? */
 final class ValidityCheck implements MomentSink {
@@ -34,7 +35,12 @@ final class ValidityCheck implements MomentSink {
             return;
         }
         PhysRange range = range(call);
-        if (moment.takes) {
+        if (range == null) {
+            String wrong = "its " + Long.toUnsignedString(call.spanBytes()) + " bytes do not fit below 2^64";
+            if (moment.takes) {
+                score.judge(call.kind, call.header, call.device, call.dmaAddr(), call.dmaAddr(), wrong);
+            }
+        } else if (moment.takes) {
             String wrong = wrongWith(range, call, ranges);
             String timing = ranges.take(range, moment.header);
             score.judge(
@@ -55,12 +61,13 @@ final class ValidityCheck implements MomentSink {
         return mask == null ? aperture : Addresses.min(mask, aperture);
     }
 
-    /** All pages that the call's address stands for, those included that only pad it. */
-    private static PhysRange range(Call call) {
+    /** All pages that the call's address stands for, those included that only pad it; null when they wrap. */
+    private static @Nullable PhysRange range(Call call) {
         long first = call.dmaAddr() & Addresses.PAGE_MASK;
         long bytes = Addresses.alignUp(call.dmaAddr() - first + call.spanBytes(), Addresses.PAGE_SIZE);
         long pages = bytes >>> Addresses.PAGE_SHIFT;
-        return PhysRange.ofSize(first, (pages < LEAST_NOT_ROUNDED ? roundUp(pages) : pages) << Addresses.PAGE_SHIFT);
+        long taken = (pages < LEAST_NOT_ROUNDED ? roundUp(pages) : pages) << Addresses.PAGE_SHIFT;
+        return pages == 0 || Addresses.lessThan(first + taken - 1, first) ? null : PhysRange.ofSize(first, taken);
     }
 
     private static long roundUp(long pages) {

@@ -294,6 +294,19 @@ class BounceReplayTest {
     }
 
     @Test
+    void aMappingBeyondTheTopOfRamIsNamed() throws Exception {
+        page(AREA_0, 1L << 42, 512);
+        assertThatThrownBy(this::predicted)
+                .isInstanceOf(MachineFactsException.class)
+                .hasMessage(
+                        "line 2: a mapping of 0x40000000000+0x200, beyond the top of RAM 0x3ffffffffff (machine file: ramTop)");
+        MachineSpec larger = MachineSpec.parse("m", "{\"ramTop\":\"0x7ffffffffff\"}");
+        assertThat(Predictions.of(Predictions.SMALL_POOL, lines.toString(), larger)
+                        .messages())
+                .isEmpty();
+    }
+
+    @Test
     void timersOfAMachineWithoutAFlushQueueAreRefused() throws IOException {
         page(AREA_0, 0x5000, 512);
         try (FlushTimers timers = FlushTimers.open(Predictions.stream("x\n"), "timers");

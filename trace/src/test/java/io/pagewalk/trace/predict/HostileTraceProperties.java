@@ -63,19 +63,26 @@ class HostileTraceProperties {
         }
     }
 
-    @Property(tries = 150)
+    @Property(tries = 60)
     void noTraceBreaksAPrediction(@ForAll @Size(max = 40) List<@net.jqwik.api.From("line") Line> all)
             throws IOException {
         for (String log : List.of(Predictions.SMALL_POOL, Predictions.STRICT, Predictions.LAZY)) {
-            Predictions prediction = Predictions.of(log, trace(all));
-            Figures figures = prediction.result().inLineOrder();
-            for (Map.Entry<AddressKind, Long> kind : figures.judged().entrySet()) {
-                assertThat(figures.predicted().getOrDefault(kind.getKey(), 0L)).isLessThanOrEqualTo(kind.getValue());
+            try {
+                assertAddsUp(Predictions.of(log, trace(all)));
+            } catch (MachineFactsException refused) {
+                assertThat(refused).hasMessageContaining("beyond the top of RAM");
             }
-            long missed = prediction.misses().stream()
-                    .filter(miss -> miss.order() == Miss.Order.OF_LINES)
-                    .count();
-            assertThat(missed).isEqualTo(figures.allJudged() - figures.allPredicted());
         }
+    }
+
+    private static void assertAddsUp(Predictions prediction) {
+        Figures figures = prediction.result().inLineOrder();
+        for (Map.Entry<AddressKind, Long> kind : figures.judged().entrySet()) {
+            assertThat(figures.predicted().getOrDefault(kind.getKey(), 0L)).isLessThanOrEqualTo(kind.getValue());
+        }
+        long missed = prediction.misses().stream()
+                .filter(miss -> miss.order() == Miss.Order.OF_LINES)
+                .count();
+        assertThat(missed).isEqualTo(figures.allJudged() - figures.allPredicted());
     }
 }

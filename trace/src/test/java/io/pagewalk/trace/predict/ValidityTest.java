@@ -105,6 +105,14 @@ class ValidityTest {
     }
 
     @Test
+    void aRangeThatWrapsIsNoRange() throws IOException {
+        page(-0x2000L, 3);
+        unmapPage(-0x2000L, 3);
+        assertThat(judged().messages())
+                .containsExactly("line 3: " + HEAD + "0xffffffffffffe000: its 12288 bytes do not fit below 2^64");
+    }
+
+    @Test
     void whatTheMachineWouldNotHaveIsNotAskedFor() throws IOException {
         lines.mapPage(NVME, -1L, 0x5000, 512);
         assertThat(judged().result().inLineOrder().allJudged()).isZero();

@@ -55,8 +55,8 @@ class MachineSpecTest {
             delimiter = '|',
             quoteCharacter = '`',
             value = {
-                "{\"hols\": []} | m.json: hols: unknown field; known are [holes, ramTop, cpus, swiotlb, iommu, devices]",
-                "{\"swiotlb\": {\"slot\": 1}} | m.json: swiotlb.slot: unknown field; known are [slots, areas]",
+                "{\"hols\": []} | m.json: hols: unknown field; known are [holes, ramTop, cpus, swiotlb, iommu, devices, drivers]",
+                "{\"swiotlb\": {\"slot\": 1}} | m.json: swiotlb.slot: unknown field; known are [slots, areas, start]",
                 "{\"devices\": {\"d\": {\"mask\": 32}}} | m.json: devices.d.mask: unknown field",
                 "{\"cpus\": 0} | m.json: cpus: 0 is not between 1 and 8192",
                 "{\"cpus\": \"two\"} | m.json: cpus: must be a number like 4096 or \"0x1000\", not \"two\"",

@@ -21,7 +21,8 @@ class FlushQueueTest {
     private final RecordingDriver driver = new RecordingDriver(RecordingDriver.APERTURE_48);
     private final IovaDomain iovas = new IovaDomain(machine, 4096, 1, true);
     private final IommuCore core = new IommuCore(driver.newTable(), driver, machine.log());
-    private final FlushQueue queue = new FlushQueue("dev", 2, FlushOptions.PER_CPU, machine.clock(), core, driver, iovas);
+    private final FlushQueue queue =
+            new FlushQueue("dev", 2, FlushOptions.PER_CPU, machine.clock(), core, driver, iovas);
     private final TablePageList none = new TablePageList();
 
     @BeforeEach
@@ -191,7 +192,8 @@ class FlushQueueTest {
     void theTimerHasAName() {
         assertThat(machine.clock().named("fq_flush_timeout dev")).isNotNull();
         mapAndUnmap(1);
-        assertThat(Objects.requireNonNull(machine.clock().named("fq_flush_timeout dev")).isArmed())
+        assertThat(Objects.requireNonNull(machine.clock().named("fq_flush_timeout dev"))
+                        .isArmed())
                 .isTrue();
     }
 }
