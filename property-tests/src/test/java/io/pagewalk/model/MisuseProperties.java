@@ -59,7 +59,7 @@ class MisuseProperties {
     private long usedSlots() {
         Map<Metric, Long> metrics = new EnumMap<>(Metric.class);
         machine.report(metrics::put);
-        return metrics.get(Metric.POOL_USED_SLOTS);
+        return metrics.getOrDefault(Metric.POOL_USED_SLOTS, -1L);
     }
 
     private void fill(long physAddr, int sizeBytes, int value) {
