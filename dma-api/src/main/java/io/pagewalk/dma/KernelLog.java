@@ -5,6 +5,7 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicLong;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -111,10 +112,19 @@ public final class KernelLog {
             kept.removeFirst();
         }
         kept.addLast(new Entry(sequence++, clock.nowNanos(), kind, site.name, text));
+        site.warned |= kind == Kind.WARN;
         if (!site.toldSlf4j) {
             site.toldSlf4j = true;
             LOGGER.warn("{}: {}", site.name, text);
         }
+    }
+
+    /**
+     * Lets every place that WARNs once do so again, as {@code clear_warn_once} of the kernel's debugfs does. Messages
+     * without a stack trace that are logged once keep a flag of their own, there as here. Counts stay.
+     */
+    public synchronized void rearmWarnings() {
+        sites.values().stream().filter(s -> s.warned).forEach(s -> s.passed.set(false));
     }
 
     /**
@@ -156,6 +166,8 @@ public final class KernelLog {
 
         private final String name;
         private final AtomicLong count = new AtomicLong();
+        private final AtomicBoolean passed = new AtomicBoolean();
+        private boolean warned;
         private boolean toldSlf4j;
         private long intervalStart;
         private int loggedInInterval;
@@ -167,10 +179,11 @@ public final class KernelLog {
         /**
          * Counts an occurrence of something that the kernel logs once.
          *
-         * @return true for the first one, whose text is wanted
+         * @return true for the first one, whose text is wanted, and for the first one after {@link #rearmWarnings()}
          */
         public boolean isFirst() {
-            return count.getAndIncrement() == 0;
+            count.incrementAndGet();
+            return !passed.get() && passed.compareAndSet(false, true);
         }
 
         /**

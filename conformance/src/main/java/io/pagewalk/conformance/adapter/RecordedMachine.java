@@ -1,0 +1,215 @@
+package io.pagewalk.conformance.adapter;
+
+import io.pagewalk.backends.swiotlb.SwiotlbBoot;
+import io.pagewalk.backends.swiotlb.SwiotlbPool;
+import io.pagewalk.conformance.format.Answers;
+import io.pagewalk.conformance.format.BadVectorException;
+import io.pagewalk.conformance.format.Question;
+import io.pagewalk.dma.Device;
+import io.pagewalk.dma.DeviceConfig;
+import io.pagewalk.dma.Dma;
+import io.pagewalk.dma.DmaDirection;
+import io.pagewalk.dma.KernelModel;
+import io.pagewalk.dma.Machine;
+import io.pagewalk.dma.memory.PhysRange;
+import io.pagewalk.dma.memory.RamMap;
+import io.pagewalk.dma.spi.BackendOptions;
+import io.pagewalk.dma.spi.Metric;
+import java.util.ArrayList;
+import java.util.EnumMap;
+import java.util.List;
+import java.util.Map;
+
+/**
+ * The machine on which a boot was recorded, and its one device: QEMU's edu. What the boot line says of it is taken from
+ * there; RAM and CPUs, which it does not say, go by the boot's name.
+ */
+final class RecordedMachine implements AutoCloseable {
+    /** The device's name and place on the bus. */
+    static final String DEVICE = "0000:00:01.0";
+
+    private static final int REQUESTER_ID = 1 << 3;
+    private static final long SLOT_BYTES = 2048;
+    private static final int CHUNK_BYTES = 1 << 16;
+    private static final int IDENTITY_DOMAIN = 4;
+    private static final int STRICT_DOMAIN = 3;
+    private static final int LAZY_DOMAIN = 11;
+
+    private final Question boot;
+    private final Machine machine;
+    private final Device device;
+    private final Dma dma;
+    private final LogWatch log;
+
+    private RecordedMachine(Question boot, DeviceConfig config) {
+        this.boot = boot;
+        this.machine = builder(boot).backend(backend(boot)).build();
+        this.device = machine.addDevice(config);
+        this.dma = device.dma(boot.integer("cpu"));
+        this.log = new LogWatch(machine.log());
+    }
+
+    /** Boots with a device as the line describes it. */
+    static RecordedMachine boot(Question boot) {
+        return new RecordedMachine(boot, device(boot));
+    }
+
+    /** Boots with a device on an external port. */
+    static RecordedMachine bootUntrusted(Question boot) {
+        return new RecordedMachine(boot, device(boot).withTrusted(false));
+    }
+
+    private static DeviceConfig device(Question boot) {
+        return DeviceConfig.named(DEVICE)
+                .withRequesterId(REQUESTER_ID)
+                .withStreamingMask(boot.number("dma_mask"))
+                .withCoherentMask(boot.number("coherent_mask"))
+                .withBusLimit(boot.number("bus_dma_limit"));
+    }
+
+    private static Machine.Builder builder(Question boot) {
+        if (!boot.text("kernel").startsWith("6.12.")) {
+            throw new BadVectorException("no model of kernel " + boot.text("kernel"));
+        }
+        return Machine.builder()
+                .ram(ram(boot.text("boot")))
+                .cpus(cpus(boot.text("boot")))
+                .chunkBytes(CHUNK_BYTES)
+                .commandLine(boot.text("cmdline"))
+                .kernelModel(KernelModel.LINUX_6_12)
+                .hostBridgeWindows(windows(boot))
+                .backendOptions(poolPlace(boot));
+    }
+
+    private static RamMap ram(String name) {
+        return switch (name) {
+            case "masks_2g" -> RamMap.of(PhysRange.ofSize(0, 2L << 30));
+            case "masks_512m" -> RamMap.of(PhysRange.ofSize(0, 512L << 20));
+            default -> RamMap.of(PhysRange.ofSize(0, 2L << 30), PhysRange.ofSize(4L << 30, 4L << 30));
+        };
+    }
+
+    private static int cpus(String name) {
+        return name.equals("swiotlb_smp4") ? 4 : 1;
+    }
+
+    /** Memory windows, as addresses on the bus. */
+    private static List<PhysRange> windows(Question boot) {
+        List<PhysRange> windows = new ArrayList<>();
+        if (boot.has("pci_windows")) {
+            for (long[] window : boot.rows("pci_windows", 4)) {
+                if (window[3] != 0) {
+                    windows.add(new PhysRange(window[0] - window[2], window[1] - window[2]));
+                }
+            }
+        }
+        return windows;
+    }
+
+    private static BackendOptions poolPlace(Question boot) {
+        long start = boot.object("swiotlb").number("start");
+        return start == 0 ? BackendOptions.NONE : BackendOptions.NONE.with(SwiotlbBoot.POOL_BASE_OPTION, start);
+    }
+
+    /** Behind an identity domain a device is as one without an IOMMU (dma-core:DEV-11). */
+    private static String backend(Question boot) {
+        List<String> words = List.of(boot.text("cmdline").split(" +", -1));
+        if (!boot.flag("iommu") || words.contains("iommu=pt")) {
+            return "direct";
+        }
+        return words.contains("iommu.strict=0") ? "iommu-lazy" : "iommu-strict";
+    }
+
+    Machine machine() {
+        return machine;
+    }
+
+    Device device() {
+        return device;
+    }
+
+    Dma dma() {
+        return dma;
+    }
+
+    LogWatch log() {
+        return log;
+    }
+
+    /** Where the bounce pool begins; 0 without one. */
+    long poolStart() {
+        return boot.object("swiotlb").number("start");
+    }
+
+    /** Whether an address lies in the bounce pool. */
+    boolean isInPool(long physAddr) {
+        long offset = physAddr - poolStart();
+        return poolStart() != 0 && offset >= 0 && offset < metric(Metric.POOL_SLOTS) * SLOT_BYTES;
+    }
+
+    /** A number that the backend counted; 0 when it does not count that. */
+    long metric(Metric wanted) {
+        Map<Metric, Long> metrics = new EnumMap<>(Metric.class);
+        machine.report(metrics::put);
+        return metrics.getOrDefault(wanted, 0L);
+    }
+
+    /** What the library says of the device and of its machine. */
+    Answers answers() {
+        Answers answers = new Answers()
+                .unsigned("required_mask", dma.requiredMask())
+                .unsigned("max_mapping", dma.maxMappingSize())
+                .unsigned("opt_mapping", dma.optMappingSize())
+                .unsigned("max_seg_size", device.maxSegmentBytes())
+                .unsigned("seg_boundary", device.segmentBoundaryMask())
+                .unsigned("merge_boundary", dma.mergeBoundary())
+                .bit("coherent", device.isCoherent())
+                .object("swiotlb", pool());
+        if (boot.flag("iommu")) {
+            domain(answers);
+        }
+        return answers;
+    }
+
+    /** The pool that the same boot gives: what is in use is the device's machine's. */
+    private Answers pool() {
+        try (Machine twin = builder(boot).backend("virt").build()) {
+            SwiotlbPool pool = SwiotlbBoot.boot(twin, poolPlace(boot), false);
+            long slots = pool.slots();
+            return new Answers()
+                    .unsigned("end", slots == 0 ? 0 : pool.start() + slots * SLOT_BYTES)
+                    .unsigned("nslabs", slots)
+                    .unsigned("nareas", pool.areas())
+                    .unsigned("area_nslabs", slots == 0 ? 0 : slots / pool.areas())
+                    .bit("force", pool.isForced())
+                    .unsigned("used", metric(Metric.POOL_USED_SLOTS));
+        }
+    }
+
+    private void domain(Answers answers) {
+        if (!machine.ownsAddresses()) {
+            answers.signed("domain_type", IDENTITY_DOMAIN)
+                    .unsigned("pgsize_bitmap", 0)
+                    .list("aperture", 0, 0)
+                    .bit("force_aperture", false);
+        } else {
+            answers.signed("domain_type", machine.blocksAfterUnmap() ? STRICT_DOMAIN : LAZY_DOMAIN);
+        }
+    }
+
+    /** The direction that a number stands for (dma-core:TYP-5). */
+    static DmaDirection direction(int number) {
+        DmaDirection[] all = {
+            DmaDirection.BIDIRECTIONAL, DmaDirection.TO_DEVICE, DmaDirection.FROM_DEVICE, DmaDirection.NONE
+        };
+        if (number < 0 || number >= all.length) {
+            throw new BadVectorException("there is no direction " + number);
+        }
+        return all[number];
+    }
+
+    @Override
+    public void close() {
+        machine.close();
+    }
+}
