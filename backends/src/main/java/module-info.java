@@ -3,6 +3,7 @@ module io.pagewalk.backends {
     requires transitive io.pagewalk.dma;
     requires static transitive org.jspecify;
 
+    exports io.pagewalk.backends.iommu.iova;
     exports io.pagewalk.backends.swiotlb;
 
     provides io.pagewalk.dma.spi.DmaBackendProvider with

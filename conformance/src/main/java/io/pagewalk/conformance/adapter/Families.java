@@ -19,7 +19,7 @@ public final class Families {
      * @return new families
      */
     public static Families all() {
-        return new Families(List.of(SwiotlbAdapter.family(), DirectAdapter.family(), MasksAdapter.family("masks"), MasksAdapter.family("iommu_masks"), EduAdapter.family()));
+        return new Families(List.of(SwiotlbAdapter.family(), DirectAdapter.family(), MasksAdapter.family("masks"), MasksAdapter.family("iommu_masks"), EduAdapter.family(), IovaAdapter.family()));
     }
 
     /**

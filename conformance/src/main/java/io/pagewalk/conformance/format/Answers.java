@@ -138,6 +138,32 @@ public final class Answers {
     }
 
     /**
+     * Answers with a device address of a boot whose addresses a timer chose: only its offset in the page counts.
+     *
+     * @param name the field
+     * @param dmaAddr the address
+     * @return this
+     */
+    public Answers placed(String name, long dmaAddr) {
+        fields.putObject(name).put("placed", Json.unsigned(dmaAddr));
+        return this;
+    }
+
+    /**
+     * Answers with rows that begin with a device address, of a boot whose addresses a timer chose: only how they lie to
+     * the page of the first counts.
+     *
+     * @param name the field
+     * @param rows the rows
+     * @return this
+     */
+    public Answers placedRows(String name, List<long[]> rows) {
+        ArrayNode list = fields.putObject(name).putArray("placed");
+        rows.forEach(row -> list.add(unsignedRow(row)));
+        return this;
+    }
+
+    /**
      * Answers with an object of answers.
      *
      * @param name the field

@@ -10,11 +10,11 @@ interface Field {
      *
      * @param path where the field stands
      * @param name its name
-     * @param value its value, missing when the line does not have it
+     * @param line the object that has it, or does not have it
      * @param question takes the inputs
      * @throws BadVectorException when the value cannot be what this field is
      */
-    void ask(String path, String name, JsonNode value, ObjectNode question);
+    void ask(String path, String name, JsonNode line, ObjectNode question);
 
     /**
      * Compares what was answered.
@@ -30,9 +30,9 @@ interface Field {
     /** An input: copied, never compared. */
     record Input(boolean required) implements Field {
         @Override
-        public void ask(String path, String name, JsonNode value, ObjectNode question) {
-            if (!value.isMissingNode()) {
-                question.set(name, value);
+        public void ask(String path, String name, JsonNode line, ObjectNode question) {
+            if (line.has(name)) {
+                question.set(name, line.get(name));
             } else if (required) {
                 throw new BadVectorException("field \"" + path + "\" is missing");
             }
@@ -47,7 +47,7 @@ interface Field {
     /** An answer, compared by a check. */
     record Checked(Check check) implements Field {
         @Override
-        public void ask(String path, String name, JsonNode value, ObjectNode question) {
+        public void ask(String path, String name, JsonNode line, ObjectNode question) {
             // Answers are not asked.
         }
 
@@ -60,8 +60,8 @@ interface Field {
     /** An answer that was taken in some lines only: which ones is part of what is asked. */
     record Wanted(Check check) implements Field {
         @Override
-        public void ask(String path, String name, JsonNode value, ObjectNode question) {
-            question.put(name, !value.isMissingNode());
+        public void ask(String path, String name, JsonNode line, ObjectNode question) {
+            question.put(name, line.has(name));
         }
 
         @Override
@@ -73,7 +73,7 @@ interface Field {
     /** An answer that nothing can be held to. */
     record Noted(Informative kind) implements Field {
         @Override
-        public void ask(String path, String name, JsonNode value, ObjectNode question) {
+        public void ask(String path, String name, JsonNode line, ObjectNode question) {
             // Answers are not asked.
         }
 
@@ -86,9 +86,9 @@ interface Field {
     /** An object with inputs and answers of its own. */
     record Nested(LineFormat format) implements Field {
         @Override
-        public void ask(String path, String name, JsonNode value, ObjectNode question) {
-            if (!value.isMissingNode()) {
-                question.set(name, format.inputs(path + ".", value));
+        public void ask(String path, String name, JsonNode line, ObjectNode question) {
+            if (line.has(name)) {
+                question.set(name, format.inputs(path + ".", line.get(name)));
             }
         }
 
@@ -105,7 +105,8 @@ interface Field {
     /** A list of objects, each of a format that one of its members chooses. */
     record NestedList(FormatChoice choice) implements Field {
         @Override
-        public void ask(String path, String name, JsonNode value, ObjectNode question) {
+        public void ask(String path, String name, JsonNode line, ObjectNode question) {
+            JsonNode value = line.path(name);
             if (!value.isArray()) {
                 throw new BadVectorException("field \"" + path + "\" is " + Json.text(value) + ", not a list");
             }

@@ -36,7 +36,7 @@ public final class LineFormat {
         }
         line.fieldNames().forEachRemaining(name -> requireKnown(prefix, name));
         ObjectNode inputs = JsonNodeFactory.instance.objectNode();
-        fields.forEach((name, field) -> field.ask(prefix + name, name, line.path(name), inputs));
+        fields.forEach((name, field) -> field.ask(prefix + name, name, line, inputs));
         return inputs;
     }
 
@@ -194,6 +194,19 @@ public final class LineFormat {
             Map<String, OperationField.Shape> copy = new HashMap<>();
             shapes.forEach((letter, counts) -> copy.put(letter, new OperationField.Shape(counts[0], counts[1])));
             return put(new OperationField(copy), name);
+        }
+
+        /**
+         * Lookups while a list is mapped: the first bytes of its segments, a byte inside each that the recording module
+         * chose at random, the last bytes, and the page after the last segment. Asked are only how far inside the chosen
+         * bytes are, as a list of that name.
+         *
+         * @param name the field
+         * @param segments the field with the segments
+         * @return this
+         */
+        public Builder probes(String name, String segments) {
+            return put(new ProbeField(segments), name);
         }
 
         private Builder put(Field field, String... names) {

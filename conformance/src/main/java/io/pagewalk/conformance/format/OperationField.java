@@ -17,7 +17,8 @@ record OperationField(Map<String, Shape> shapes) implements Field {
     record Shape(int inputs, int results) {}
 
     @Override
-    public void ask(String path, String name, JsonNode value, ObjectNode question) {
+    public void ask(String path, String name, JsonNode line, ObjectNode question) {
+        JsonNode value = line.path(name);
         if (!value.isArray()) {
             throw new BadVectorException("field \"" + path + "\" is " + Json.text(value) + ", not a list");
         }

@@ -125,6 +125,16 @@ public final class Question {
     }
 
     /**
+     * A list of numbers.
+     *
+     * @param name the field
+     * @return the numbers
+     */
+    public long[] numbers(String name) {
+        return numbers(name, list(name), 0);
+    }
+
+    /**
      * An object with inputs of its own.
      *
      * @param name the field

@@ -25,6 +25,20 @@ public enum Rule implements Check {
             FillCheck.touched(path, expected, got, question, into);
         }
     },
+    /** Exactly, or where the recording machine's timer chose the addresses, by how they lie to each other. */
+    EXACT_OR_LAYOUT {
+        @Override
+        public void check(String path, JsonNode expected, JsonNode got, Question question, Comparison into) {
+            LayoutCheck.check(path, expected, got, question, into);
+        }
+    },
+    /** Which device addresses are mapped and how, whatever pages a page allocator put behind them. */
+    COHERENT_PAGES {
+        @Override
+        public void check(String path, JsonNode expected, JsonNode got, Question question, Comparison into) {
+            LayoutCheck.coherentPages(path, expected, got, question, into);
+        }
+    },
     /** Where coherent memory lies: there or not on both sides, and within mask and bus limit. */
     WITHIN_REACH {
         @Override
