@@ -2,6 +2,8 @@ package io.pagewalk.benchmarks;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import java.util.Arrays;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
@@ -27,6 +29,27 @@ class BenchmarksRunTest {
         assertThat(benchmark.readLong()).isEqualTo(benchmark.baseline());
         assertThat(benchmark.readPage()).isEqualTo(4096L * BenchmarkMachine.BATCH);
         assertThat(benchmark.writeLong()).isEqualTo(8L * BenchmarkMachine.BATCH);
+        benchmark.close();
+    }
+
+    @ParameterizedTest
+    @ValueSource(ints = {4096, 65536, 262144})
+    void theBounceCopyMovesAsManyBytesAsItsBaseline(int sizeBytes) {
+        BounceCopyBenchmark benchmark = new BounceCopyBenchmark();
+        benchmark.sizeBytes = sizeBytes;
+        benchmark.open();
+        benchmark.bounceCopy();
+        assertThat(benchmark.baselineBulkPut().capacity()).isGreaterThanOrEqualTo(sizeBytes);
+        benchmark.close();
+    }
+
+    @Test
+    void theDispatchBenchmarkEndsOnDirectAndOnTheTwinWithoutOffset() {
+        DispatchBenchmark benchmark = new DispatchBenchmark();
+        benchmark.mixCallSites();
+        assertThat(benchmark.mapUnmapPage())
+                .isEqualTo(benchmark.baselineInterfaceCalls())
+                .isEqualTo(Arrays.stream(BenchmarkMachine.buffers()).sum());
         benchmark.close();
     }
 }

@@ -1,8 +1,10 @@
 package io.pagewalk.dma;
 
 import io.pagewalk.dma.memory.Addresses;
+import io.pagewalk.dma.memory.CmaArea;
 import io.pagewalk.dma.spi.DmaBackend;
 import io.pagewalk.dma.spi.DmaOps;
+import org.jspecify.annotations.Nullable;
 
 /**
  * A device of a machine: what its driver has said of it, its handles of the DMA API, and its bus.
@@ -19,6 +21,9 @@ public final class Device {
     private final DeviceConfig config;
     private final int requesterId;
     private final DmaRange[] ranges;
+    private final boolean coherent;
+    private final long encryptionMask;
+    private final @Nullable CmaArea cmaArea;
     private final DmaOps ops;
     private final DeviceBus bus;
     private final Dma[] handles;
@@ -37,6 +42,11 @@ public final class Device {
         this.config = config;
         this.requesterId = requesterId;
         this.ranges = config.ranges().toArray(new DmaRange[0]);
+        ArchConfig arch = machine.kernelConfig().arch();
+        this.coherent = config.coherent() || arch.cacheMaintenance() == null;
+        this.encryptionMask = arch.encryptionMask();
+        String area = config.cmaArea();
+        this.cmaArea = area == null ? null : machine.cma().named(area);
         Long mask = config.streamingMask();
         this.hasStreamingMask = mask != null;
         this.streamingMask = mask == null ? 0 : mask;
@@ -382,12 +392,22 @@ public final class Device {
     }
 
     /**
-     * Whether the device snoops the CPU's caches.
+     * Whether the device snoops the CPU's caches, as every device does where the kernel has no cache hooks
+     * (dma-core:DEV-7).
      *
      * @return true when no cache maintenance is needed
      */
     public boolean isCoherent() {
-        return config.coherent();
+        return coherent;
+    }
+
+    /**
+     * The device's own contiguous memory area (dma-core:DEV-11).
+     *
+     * @return the area, or null
+     */
+    public @Nullable CmaArea cmaArea() {
+        return cmaArea;
     }
 
     /**
@@ -400,13 +420,24 @@ public final class Device {
     }
 
     /**
-     * Where a physical address appears on the device's bus (dma-core:DIR-1). Only the first byte of a buffer is
-     * translated (DIR-3).
+     * Where a physical address appears on the device's bus, with the memory encryption bit where there is one
+     * (dma-core:DIR-1). Only the first byte of a buffer is translated (DIR-3).
      *
      * @param physAddr the address
      * @return the DMA address, all ones when no range covers it
      */
     public long physToDma(long physAddr) {
+        return physToDmaUnencrypted(physAddr) | encryptionMask;
+    }
+
+    /**
+     * Where a physical address of memory that is not encrypted appears on the device's bus, such as that of a bounce
+     * buffer (dma-core:DIR-1).
+     *
+     * @param physAddr the address
+     * @return the DMA address, all ones when no range covers it
+     */
+    public long physToDmaUnencrypted(long physAddr) {
         return ranges.length == 0 ? physAddr : physToDmaByRanges(physAddr);
     }
 
@@ -420,13 +451,14 @@ public final class Device {
     }
 
     /**
-     * Which physical address a DMA address stands for (dma-core:DIR-2).
+     * Which physical address a DMA address stands for (dma-core:DIR-2). The memory encryption bit is cleared last, so
+     * that with dma-ranges an address that has it is found in no range, as in the kernel.
      *
      * @param dmaAddr the address on the bus
-     * @return the physical address, all ones when no range covers it
+     * @return the physical address, all ones without the memory encryption bit when no range covers it
      */
     public long dmaToPhys(long dmaAddr) {
-        return ranges.length == 0 ? dmaAddr : dmaToPhysByRanges(dmaAddr);
+        return (ranges.length == 0 ? dmaAddr : dmaToPhysByRanges(dmaAddr)) & ~encryptionMask;
     }
 
     private long dmaToPhysByRanges(long dmaAddr) {

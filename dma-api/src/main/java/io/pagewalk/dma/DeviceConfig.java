@@ -10,6 +10,9 @@ import org.jspecify.annotations.Nullable;
  * whose driver has set both masks to 64 bits, with the limits of dma-core:DEV-6.
  */
 public final class DeviceConfig {
+    /** Says that a device is near no NUMA node. */
+    public static final int NO_NODE = -1;
+
     /** Lets the machine choose the next free requester id. */
     public static final int ANY_REQUESTER_ID = -1;
 
@@ -26,6 +29,9 @@ public final class DeviceConfig {
     private boolean trusted = true;
     private boolean pci = true;
     private int addressBits = 64;
+    private int numaNode = NO_NODE;
+    private @Nullable String cmaArea;
+    private @Nullable String restrictedPool;
 
     private DeviceConfig(String name) {
         this.name = name;
@@ -45,6 +51,9 @@ public final class DeviceConfig {
         copy.trusted = trusted;
         copy.pci = pci;
         copy.addressBits = addressBits;
+        copy.numaNode = numaNode;
+        copy.cmaArea = cmaArea;
+        copy.restrictedPool = restrictedPool;
         return copy;
     }
 
@@ -216,6 +225,42 @@ public final class DeviceConfig {
     }
 
     /**
+     * Changes the NUMA node.
+     *
+     * @param node the node that the device is near, from 0, or {@link #NO_NODE}
+     * @return a changed copy
+     */
+    public DeviceConfig withNumaNode(int node) {
+        DeviceConfig copy = copy();
+        copy.numaNode = node;
+        return copy;
+    }
+
+    /**
+     * Gives the device a contiguous memory area of its own.
+     *
+     * @param area the name of an area of the machine, or null (dma-core:ALC-9)
+     * @return a changed copy
+     */
+    public DeviceConfig withCmaArea(@Nullable String area) {
+        DeviceConfig copy = copy();
+        copy.cmaArea = area;
+        return copy;
+    }
+
+    /**
+     * Confines the device to a restricted pool.
+     *
+     * @param pool the name of a restricted pool of the machine, or null (dma-core:SWX-1)
+     * @return a changed copy
+     */
+    public DeviceConfig withRestrictedPool(@Nullable String pool) {
+        DeviceConfig copy = copy();
+        copy.restrictedPool = pool;
+        return copy;
+    }
+
+    /**
      * The name of the device.
      *
      * @return unique on the machine, such as {@code 0000:00:04.0}
@@ -330,6 +375,33 @@ public final class DeviceConfig {
      */
     public int addressBits() {
         return addressBits;
+    }
+
+    /**
+     * The NUMA node of the device.
+     *
+     * @return the node that it is near, or {@link #NO_NODE}
+     */
+    public int numaNode() {
+        return numaNode;
+    }
+
+    /**
+     * The contiguous memory area of the device.
+     *
+     * @return the area's name, or null
+     */
+    public @Nullable String cmaArea() {
+        return cmaArea;
+    }
+
+    /**
+     * The restricted pool of the device.
+     *
+     * @return the pool's name, or null
+     */
+    public @Nullable String restrictedPool() {
+        return restrictedPool;
     }
 
     @Override

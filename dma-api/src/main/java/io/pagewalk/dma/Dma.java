@@ -475,8 +475,8 @@ public final class Dma {
     }
 
     private static void requireEntries(SgTable sg, int nents) {
-        if (nents < 0 || nents > sg.origNents()) {
-            throw new IllegalArgumentException(nents + " entries of a list of " + sg.origNents());
+        if (nents < 0 || nents > sg.entries()) {
+            throw new IllegalArgumentException(nents + " entries of a list of " + sg.entries());
         }
     }
 }

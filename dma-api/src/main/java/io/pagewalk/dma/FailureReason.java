@@ -43,6 +43,12 @@ public enum FailureReason {
     INVALID_LIST("check the list's lengths", "entries"),
     /** A vmalloc address was given to map_single (FE-3). */
     VMALLOC_ADDRESS("map page by page, or use memory of the direct map", "virtual address"),
+    /** The device's own operations lack the one that was called (SEL-6). */
+    NO_OPERATION("give the device's operations that method"),
+    /** Allocation flags or attributes that the call refuses (FE-50, FE-54, FE-64). */
+    INVALID_FLAGS("leave out compound pages, zones and attributes that the call does not take", "gfp", "attrs"),
+    /** The device's own region of coherent memory has no free run of that size; there is no fallback (FE-51). */
+    REGION_FULL("declare a larger region", "size", "region size", "free pages"),
     /** The machine was told to fail here. */
     INJECTED("disarm the machine's failure injection"),
     /** The backend gave no cause. */

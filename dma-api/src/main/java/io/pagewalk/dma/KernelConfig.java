@@ -1,5 +1,7 @@
 package io.pagewalk.dma;
 
+import org.jspecify.annotations.Nullable;
+
 /**
  * How the kernel was built, as far as the DMA API shows it: the {@code config X} parameters of the specification.
  * Immutable; each {@code with} method returns a changed copy. {@link #distribution()} is a distribution's x86-64
@@ -9,14 +11,22 @@ public final class KernelConfig {
     private static final KernelConfig DISTRIBUTION = new KernelConfig();
 
     private boolean sgChain = true;
+    private boolean sgDmaFlags = true;
     private boolean dmaOps = true;
+    private ArchConfig arch = ArchConfig.x86();
+    private boolean writeCombine;
+    private boolean nonCoherentMmap;
 
     private KernelConfig() {}
 
     private KernelConfig copy() {
         KernelConfig copy = new KernelConfig();
         copy.sgChain = sgChain;
+        copy.sgDmaFlags = sgDmaFlags;
         copy.dmaOps = dmaOps;
+        copy.arch = arch;
+        copy.writeCombine = writeCombine;
+        copy.nonCoherentMmap = nonCoherentMmap;
         return copy;
     }
 
@@ -42,6 +52,19 @@ public final class KernelConfig {
     }
 
     /**
+     * Changes whether scatterlist entries have DMA flags, {@code NEED_SG_DMA_FLAGS}. Without them the flags of the
+     * lists that the machine allocates always read false.
+     *
+     * @param yes whether entries have them (dma-core:SG-2)
+     * @return a changed copy
+     */
+    public KernelConfig withSgDmaFlags(boolean yes) {
+        KernelConfig copy = copy();
+        copy.sgDmaFlags = yes;
+        return copy;
+    }
+
+    /**
      * Changes whether devices may have operations of their own, {@code ARCH_HAS_DMA_OPS}.
      *
      * @param yes whether they may (dma-core:SEL-1)
@@ -54,6 +77,62 @@ public final class KernelConfig {
     }
 
     /**
+     * Changes the architecture.
+     *
+     * @param newArch what it brings
+     * @return a changed copy
+     */
+    public KernelConfig withArch(ArchConfig newArch) {
+        KernelConfig copy = copy();
+        copy.arch = newArch;
+        return copy;
+    }
+
+    /**
+     * Changes whether coherent memory of a device that is not coherent can be mapped write-combined,
+     * {@code ARCH_HAS_DMA_WRITE_COMBINE}.
+     *
+     * @param yes whether it can (dma-core:ATTR-2, FE-72)
+     * @return a changed copy
+     */
+    public KernelConfig withWriteCombine(boolean yes) {
+        KernelConfig copy = copy();
+        copy.writeCombine = yes;
+        return copy;
+    }
+
+    /**
+     * Changes whether coherent memory of a device that is not coherent can be shown to a process,
+     * {@code DMA_NONCOHERENT_MMAP}.
+     *
+     * @param yes whether it can (dma-core:MSK-14)
+     * @return a changed copy
+     */
+    public KernelConfig withNonCoherentMmap(boolean yes) {
+        KernelConfig copy = copy();
+        copy.nonCoherentMmap = yes;
+        return copy;
+    }
+
+    /**
+     * Whether coherent memory can be mapped write-combined.
+     *
+     * @return {@code ARCH_HAS_DMA_WRITE_COMBINE}
+     */
+    public boolean writeCombine() {
+        return writeCombine;
+    }
+
+    /**
+     * Whether coherent memory of a device that is not coherent can be shown to a process.
+     *
+     * @return {@code DMA_NONCOHERENT_MMAP}
+     */
+    public boolean nonCoherentMmap() {
+        return nonCoherentMmap;
+    }
+
+    /**
      * Whether scatterlist chunks chain.
      *
      * @return false for {@code ARCH_NO_SG_CHAIN}
@@ -63,11 +142,38 @@ public final class KernelConfig {
     }
 
     /**
+     * Whether scatterlist entries have DMA flags.
+     *
+     * @return {@code NEED_SG_DMA_FLAGS}
+     */
+    public boolean sgDmaFlags() {
+        return sgDmaFlags;
+    }
+
+    /**
      * Whether devices may have operations of their own.
      *
      * @return {@code ARCH_HAS_DMA_OPS}
      */
     public boolean dmaOps() {
         return dmaOps;
+    }
+
+    /**
+     * The architecture.
+     *
+     * @return what it brings
+     */
+    public ArchConfig arch() {
+        return arch;
+    }
+
+    /**
+     * The architecture's cache hooks.
+     *
+     * @return the hooks, or null when every device is coherent (dma-core:DEV-7)
+     */
+    public @Nullable CacheMaintenance cacheMaintenance() {
+        return arch.cacheMaintenance();
     }
 }

@@ -27,7 +27,9 @@ public final class KernelLog {
         /** A WARN with a stack trace in the kernel: something is wrong in a driver or in the kernel. */
         WARN,
         /** A plain message. */
-        MESSAGE
+        MESSAGE,
+        /** What the kernel says of itself when all is well; not passed to SLF4J as a warning. */
+        INFO
     }
 
     /**
@@ -91,6 +93,16 @@ public final class KernelLog {
     }
 
     /**
+     * Records that all is well.
+     *
+     * @param site where, a short constant name
+     * @param text what, with its numbers
+     */
+    public void info(String site, String text) {
+        add(Kind.INFO, site, text);
+    }
+
+    /**
      * Finds or makes a place that logs, for those who pass it often: it tells whether a text is wanted before one is
      * built.
      *
@@ -115,7 +127,15 @@ public final class KernelLog {
         site.warned |= kind == Kind.WARN;
         if (!site.toldSlf4j) {
             site.toldSlf4j = true;
-            LOGGER.warn("{}: {}", site.name, text);
+            tellSlf4j(kind, site.name, text);
+        }
+    }
+
+    private static void tellSlf4j(Kind kind, String site, String text) {
+        if (kind == Kind.INFO) {
+            LOGGER.info("{}: {}", site, text);
+        } else {
+            LOGGER.warn("{}: {}", site, text);
         }
     }
 

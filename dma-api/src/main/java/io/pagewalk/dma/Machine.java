@@ -2,13 +2,16 @@ package io.pagewalk.dma;
 
 import io.pagewalk.dma.events.DmaListener;
 import io.pagewalk.dma.memory.Addresses;
+import io.pagewalk.dma.memory.CmaAreas;
 import io.pagewalk.dma.memory.CpuMemory;
+import io.pagewalk.dma.memory.DevicePages;
 import io.pagewalk.dma.memory.KernelLayout;
 import io.pagewalk.dma.memory.PageAllocator;
 import io.pagewalk.dma.memory.PageFrames;
 import io.pagewalk.dma.memory.PhysRange;
 import io.pagewalk.dma.memory.PhysicalMemory;
 import io.pagewalk.dma.memory.RamMap;
+import io.pagewalk.dma.scatterlist.Scatterlists;
 import io.pagewalk.dma.spi.BackendOptions;
 import io.pagewalk.dma.spi.DmaBackend;
 import io.pagewalk.dma.spi.DmaBackends;
@@ -32,16 +35,21 @@ public final class Machine implements AutoCloseable {
     private final CpuMemory cpuMemory;
     private final PageFrames frames;
     private final PageAllocator pages;
+    private final DevicePages devicePages = new DevicePages();
     private final KernelLayout layout;
     private final int cpus;
     private final String commandLine;
     private final KernelModel kernelModel;
     private final KernelConfig kernelConfig;
     private final List<PhysRange> hostBridgeWindows;
+    private final CmaAreas cma;
+    private final List<RestrictedPool> restrictedPools;
+    private final @Nullable PeerToPeer peerToPeer;
     private final VirtualClock clock = new VirtualClock();
     private final KernelLog log = new KernelLog(clock);
     private final FaultLog faults = new FaultLog(clock);
     private final FailureInjection failures = new FailureInjection();
+    private final Scatterlists scatterlists;
     private final @Nullable DmaListener listener;
     private final Map<String, Device> devices = new LinkedHashMap<>();
     private final RequesterIds requesterIds = new RequesterIds();
@@ -53,14 +61,22 @@ public final class Machine implements AutoCloseable {
         memory = PhysicalMemory.create(ram, builder.chunkBytes);
         cpuMemory = new CpuMemory(memory);
         frames = new PageFrames();
+        kernelConfig = builder.kernelConfig;
         pages = PageAllocator.create(
-                memory, frames, builder.allocatable == null ? afterFirstPage(ram) : builder.allocatable);
+                memory,
+                frames,
+                builder.allocatable == null ? afterFirstPage(ram) : builder.allocatable,
+                kernelConfig.arch().zones());
+        cma = builder.cma.copy();
+        restrictedPools = builder.restrictedPools;
+        reserveRegions();
+        peerToPeer = builder.peerToPeer;
         layout = builder.layout;
         cpus = builder.cpus;
         commandLine = builder.commandLine;
         kernelModel = builder.kernelModel;
-        kernelConfig = builder.kernelConfig;
         hostBridgeWindows = builder.hostBridgeWindows;
+        scatterlists = new Scatterlists(kernelConfig, log, failures, devicePages);
         listener = builder.listener == null ? null : builder.listener.listenTo(clock);
         backendName = builder.backendName;
         backend = DmaBackends.byName(backendName).provider().create(backendName, this, builder.options);
@@ -76,6 +92,19 @@ public final class Machine implements AutoCloseable {
             }
         }
         return ranges;
+    }
+
+    private void reserveRegions() {
+        cma.all().forEach(area -> reserve(area.range()));
+        restrictedPools.forEach(pool -> reserve(pool.range()));
+    }
+
+    /** Keeps the page allocator off a region of RAM, if it hands out any of it. */
+    private void reserve(PhysRange range) {
+        ram.require(range.first(), range.sizeBytes());
+        if (pages.hasFreePagesWithin(range.first(), range.sizeBytes())) {
+            pages.reserve(range.first(), range.sizeBytes());
+        }
     }
 
     /**
@@ -169,6 +198,24 @@ public final class Machine implements AutoCloseable {
     }
 
     /**
+     * Which pages are device memory.
+     *
+     * @return the registry, empty at first
+     */
+    public DevicePages devicePages() {
+        return devicePages;
+    }
+
+    /**
+     * Where scatterlists are allocated and freed.
+     *
+     * @return the machine's one
+     */
+    public Scatterlists scatterlists() {
+        return scatterlists;
+    }
+
+    /**
      * The kernel's virtual layout.
      *
      * @return the layout
@@ -220,6 +267,44 @@ public final class Machine implements AutoCloseable {
      */
     public List<PhysRange> hostBridgeWindows() {
         return hostBridgeWindows;
+    }
+
+    /**
+     * The contiguous memory areas (dma-core:ALC-9).
+     *
+     * @return the areas, none unless the builder was given some
+     */
+    public CmaAreas cma() {
+        return cma;
+    }
+
+    /**
+     * The restricted pools that devices may be confined to (dma-core:SWX-1).
+     *
+     * @return the regions
+     */
+    public List<RestrictedPool> restrictedPools() {
+        return restrictedPools;
+    }
+
+    /**
+     * How PCI devices reach each other's memory (dma-core:DIR-33).
+     *
+     * @return the judge, or null for a kernel without {@code PCI_P2PDMA}
+     */
+    public @Nullable PeerToPeer peerToPeer() {
+        return peerToPeer;
+    }
+
+    /**
+     * Finds a part of the backend by its type, for callers that know the backend.
+     *
+     * @param <T> the type
+     * @param type the type, which the backend documents
+     * @return the part, or null when this backend has none of that type
+     */
+    public <T> @Nullable T part(Class<T> type) {
+        return backend.part(type);
     }
 
     /**
@@ -355,6 +440,9 @@ public final class Machine implements AutoCloseable {
         private KernelModel kernelModel = KernelModel.LINUX_6_12;
         private KernelConfig kernelConfig = KernelConfig.distribution();
         private List<PhysRange> hostBridgeWindows = List.of();
+        private CmaAreas cma = new CmaAreas();
+        private List<RestrictedPool> restrictedPools = List.of();
+        private @Nullable PeerToPeer peerToPeer;
         private @Nullable ListenerFactory listener;
         private String backendName = "direct";
         private BackendOptions options = BackendOptions.NONE;
@@ -470,6 +558,39 @@ public final class Machine implements AutoCloseable {
          */
         public Builder hostBridgeWindows(List<PhysRange> windows) {
             hostBridgeWindows = List.copyOf(windows);
+            return this;
+        }
+
+        /**
+         * Sets the contiguous memory areas.
+         *
+         * @param areas parts of RAM, that the page allocator does not hand out then
+         * @return this
+         */
+        public Builder cma(CmaAreas areas) {
+            cma = areas;
+            return this;
+        }
+
+        /**
+         * Sets the restricted pools that devices may be confined to.
+         *
+         * @param pools parts of RAM, that the page allocator does not hand out then
+         * @return this
+         */
+        public Builder restrictedPools(RestrictedPool... pools) {
+            restrictedPools = List.of(pools);
+            return this;
+        }
+
+        /**
+         * Sets how PCI devices reach each other's memory.
+         *
+         * @param judge the topology, or null for a kernel without {@code PCI_P2PDMA}
+         * @return this
+         */
+        public Builder peerToPeer(@Nullable PeerToPeer judge) {
+            peerToPeer = judge;
             return this;
         }
 

@@ -75,4 +75,17 @@ public interface DmaListener {
      * @param sizeBytes length
      */
     default void freeing(Device device, int cpu, long dmaAddr, long sizeBytes) {}
+
+    /**
+     * A buffer is about to be bounced: the kernel's {@code swiotlb_bounced}, which comes before a slot is looked for,
+     * and before {@link #mappedPage}.
+     *
+     * @param device the device
+     * @param cpu the CPU
+     * @param dmaMask the device's streaming mask, 0 when it has none
+     * @param dmaAddr the DMA address that the buffer itself would have, all ones for none
+     * @param sizeBytes length
+     * @param force whether everything of the device is bounced
+     */
+    default void bounced(Device device, int cpu, long dmaMask, long dmaAddr, long sizeBytes, boolean force) {}
 }

@@ -23,6 +23,7 @@ public final class PageAllocator {
     private static final Zone[] ZONES = Zone.values();
 
     private final PageFrames frames;
+    private final ZoneLimits limits;
     private final BuddyZone dma = new BuddyZone();
     private final BuddyZone dma32 = new BuddyZone();
     private final BuddyZone normal = new BuddyZone();
@@ -33,8 +34,9 @@ public final class PageAllocator {
     private long allocatedFrames;
     private final Object lock = new Object();
 
-    private PageAllocator(PageFrames frames) {
+    private PageAllocator(PageFrames frames, ZoneLimits limits) {
         this.frames = frames;
+        this.limits = limits;
     }
 
     /**
@@ -48,7 +50,22 @@ public final class PageAllocator {
      * @throws IllegalArgumentException if a range is not RAM, or two of them overlap
      */
     public static PageAllocator create(PhysicalMemory memory, PageFrames frames, List<PhysRange> managed) {
-        PageAllocator allocator = new PageAllocator(frames);
+        return create(memory, frames, managed, ZoneLimits.PC);
+    }
+
+    /**
+     * Makes an allocator for part of a machine's RAM with zones of its own.
+     *
+     * @param memory the machine's memory
+     * @param frames the machine's page frames
+     * @param managed what to hand out, as in {@link #create(PhysicalMemory, PageFrames, List)}
+     * @param limits which zones there are, and where they end
+     * @return the allocator, with all of that free
+     * @throws IllegalArgumentException if a range is not RAM, or two of them overlap
+     */
+    public static PageAllocator create(
+            PhysicalMemory memory, PageFrames frames, List<PhysRange> managed, ZoneLimits limits) {
+        PageAllocator allocator = new PageAllocator(frames, limits);
         for (PhysRange range : managed) {
             memory.ram().require(range.first(), range.sizeBytes());
             allocator.manage(range);
@@ -62,12 +79,18 @@ public final class PageAllocator {
         if (freeFramesWithin(firstPfn, lastPfn) != 0) {
             throw new IllegalArgumentException("managed range " + range + " overlaps another one");
         }
+        giveToZones(firstPfn, lastPfn);
+    }
+
+    private void giveToZones(long firstPfn, long lastPfn) {
         long from = firstPfn;
         for (Zone zone : ZONES) {
-            long zoneLastPfn = zone.lastAddress() >>> Addresses.PAGE_SHIFT;
-            long to = Math.min(lastPfn, zoneLastPfn);
-            buddiesOf(zone).giveRange(from, to);
-            from = Math.max(from, zoneLastPfn + 1);
+            if (limits.has(zone)) {
+                long zoneLastPfn = limits.lastAddress(zone) >>> Addresses.PAGE_SHIFT;
+                long to = Math.min(lastPfn, zoneLastPfn);
+                buddiesOf(zone).giveRange(from, to);
+                from = Math.max(from, zoneLastPfn + 1);
+            }
         }
     }
 
@@ -82,7 +105,8 @@ public final class PageAllocator {
     /**
      * Allocates a block of 2^order pages. Its contents are whatever they were.
      *
-     * @param highestZone the zone to take it from; lower ones are tried after it
+     * @param highestZone the zone to take it from, or the next one above if it is not configured; lower ones are tried
+     *     after it
      * @param order the size of the block, not negative; there is never one above {@link #MAX_ORDER}
      * @return the physical address of the block, a multiple of its size, or {@link #NO_PAGE}
      * @throws IllegalArgumentException if the order is negative
@@ -107,7 +131,7 @@ public final class PageAllocator {
 
     private long takeFromZones(Zone highestZone, int order) {
         long pfn = -1;
-        for (int fallback = zones.indexOf(buddiesOf(highestZone)); pfn < 0 && fallback < zones.size(); fallback++) {
+        for (int fallback = zones.indexOf(buddiesOf(limits.resolve(highestZone))); pfn < 0 && fallback < zones.size(); fallback++) {
             pfn = zones.get(fallback).take(order);
         }
         return pfn;
@@ -135,7 +159,7 @@ public final class PageAllocator {
         try {
             frames.freed(pfn, 1L << order);
         } finally {
-            giveBack(pfn, order);
+            freeBlock(pfn, order);
         }
     }
 
@@ -149,9 +173,9 @@ public final class PageAllocator {
         }
     }
 
-    private void giveBack(long pfn, int order) {
+    private void freeBlock(long pfn, int order) {
         synchronized (lock) {
-            buddiesOf(Zone.of(pfn << Addresses.PAGE_SHIFT)).give(pfn, order);
+            buddiesOf(limits.of(pfn << Addresses.PAGE_SHIFT)).give(pfn, order);
         }
     }
 
@@ -258,6 +282,28 @@ public final class PageAllocator {
         long lastPfn = Addresses.last(physAddr, sizeBytes) >>> Addresses.PAGE_SHIFT;
         synchronized (lock) {
             return freeFramesWithin(firstPfn, lastPfn) != 0;
+        }
+    }
+
+    /**
+     * Gives back a range that {@link #allocContiguous} or {@link #reserve} took.
+     *
+     * @param physAddr its first byte
+     * @param sizeBytes its bytes, not zero; all pages that it touches are free afterwards
+     * @throws IllegalArgumentException if the size is zero
+     * @throws IllegalStateException if a page of it is free already; nothing changes then
+     */
+    public void giveBack(long physAddr, long sizeBytes) {
+        requireSize(sizeBytes);
+        long firstPfn = physAddr >>> Addresses.PAGE_SHIFT;
+        long lastPfn = Addresses.last(physAddr, sizeBytes) >>> Addresses.PAGE_SHIFT;
+        synchronized (lock) {
+            long free = freeFramesWithin(firstPfn, lastPfn);
+            if (free != 0) {
+                throw new IllegalStateException("cannot give back " + Addresses.hexRange(physAddr, sizeBytes)
+                        + ": of its pages " + free + " are free");
+            }
+            giveToZones(firstPfn, lastPfn);
         }
     }
 

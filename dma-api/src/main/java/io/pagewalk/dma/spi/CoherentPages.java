@@ -8,6 +8,10 @@ import io.pagewalk.dma.memory.Addresses;
  * <p>Immutable; safe to share.
  */
 public final class CoherentPages {
+    /** No CPU address of its own: the front end finds one, in the direct map or by a mapping in the vmalloc area. */
+    public static final long NO_CPU_ADDR = 0;
+
+    private final long cpuAddr;
     private final long dmaAddr;
     private final long sizeBytes;
     private final long[] pagePhysAddrs;
@@ -20,12 +24,17 @@ public final class CoherentPages {
      * @param pagePhysAddrs the pages in order, each 4 KiB
      */
     public CoherentPages(long dmaAddr, long sizeBytes, long[] pagePhysAddrs) {
+        this(NO_CPU_ADDR, dmaAddr, sizeBytes, pagePhysAddrs.clone());
+    }
+
+    private CoherentPages(long cpuAddr, long dmaAddr, long sizeBytes, long[] pagePhysAddrs) {
         if (Addresses.lessThan(pagePhysAddrs.length * Addresses.PAGE_SIZE, sizeBytes)) {
             throw new IllegalArgumentException(pagePhysAddrs.length + " pages do not hold " + sizeBytes + " bytes");
         }
+        this.cpuAddr = cpuAddr;
         this.dmaAddr = dmaAddr;
         this.sizeBytes = sizeBytes;
-        this.pagePhysAddrs = pagePhysAddrs.clone();
+        this.pagePhysAddrs = pagePhysAddrs;
     }
 
     /**
@@ -43,6 +52,25 @@ public final class CoherentPages {
             physAddrs[i] = physAddr + i * Addresses.PAGE_SIZE;
         }
         return new CoherentPages(dmaAddr, sizeBytes, physAddrs);
+    }
+
+    /**
+     * The same memory at a CPU address that the backend chose.
+     *
+     * @param newCpuAddr a kernel virtual address, or the cookie of its first page for memory without a kernel mapping
+     * @return a changed copy
+     */
+    public CoherentPages withCpuAddr(long newCpuAddr) {
+        return new CoherentPages(newCpuAddr, dmaAddr, sizeBytes, pagePhysAddrs);
+    }
+
+    /**
+     * The CPU's address.
+     *
+     * @return of the first byte, or {@link #NO_CPU_ADDR}
+     */
+    public long cpuAddr() {
+        return cpuAddr;
     }
 
     /**

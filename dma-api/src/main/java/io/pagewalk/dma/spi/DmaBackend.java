@@ -2,6 +2,7 @@ package io.pagewalk.dma.spi;
 
 import io.pagewalk.dma.Device;
 import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
 
 /** One backend of one machine: it gives each device its driver-side operations and its bus port. */
 public interface DmaBackend extends AutoCloseable {
@@ -63,6 +64,17 @@ public interface DmaBackend extends AutoCloseable {
      */
     default boolean ownsAddresses() {
         return false;
+    }
+
+    /**
+     * Finds a part of the backend by its type.
+     *
+     * @param <T> the type
+     * @param type a type that the backend documents
+     * @return the part, or null when there is none of that type
+     */
+    default <T> @Nullable T part(Class<T> type) {
+        return null;
     }
 
     /** Gives back what the backend took from the machine. */
