@@ -100,8 +100,8 @@ final class CompareReport {
         }
     }
 
-    /** A trace's text must not steer the terminal. */
-    private static String printable(String name) {
+    /** A text of an input must not steer the terminal. */
+    static String printable(String name) {
         return name.replaceAll("\\p{Cntrl}", "?");
     }
 

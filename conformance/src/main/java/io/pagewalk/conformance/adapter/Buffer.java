@@ -1,7 +1,6 @@
 package io.pagewalk.conformance.adapter;
 
 import io.pagewalk.dma.memory.CpuMemory;
-import java.util.Arrays;
 
 /** Bytes of memory as the recording module filled and inspected them. */
 final class Buffer {
@@ -22,11 +21,15 @@ final class Buffer {
 
     /** Fills it with a period of 256 different bytes. */
     void fillWithPeriod() {
+        memory.write(physAddr, periods(sizeBytes), 0, sizeBytes);
+    }
+
+    private static byte[] periods(int sizeBytes) {
         byte[] bytes = new byte[sizeBytes];
         for (int i = 0; i < sizeBytes; i++) {
             bytes[i] = (byte) i;
         }
-        memory.write(physAddr, bytes, 0, sizeBytes);
+        return bytes;
     }
 
     /** Its bytes. */
@@ -38,7 +41,12 @@ final class Buffer {
 
     /** Whether other memory holds the same. */
     boolean isSameAs(Buffer other) {
-        return Arrays.equals(read(), other.read());
+        return memory.mismatch(physAddr, other.read(), 0, sizeBytes) < 0;
+    }
+
+    /** Whether it holds zeros only. */
+    boolean isZero() {
+        return having(0)[2] == sizeBytes;
     }
 
     /** Where it has a value: first, end (exclusive) and how many; zeros for nowhere. */

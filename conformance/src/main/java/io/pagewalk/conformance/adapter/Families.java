@@ -19,7 +19,22 @@ public final class Families {
      * @return new families
      */
     public static Families all() {
-        return new Families(List.of(SwiotlbAdapter.family(), DirectAdapter.family(), MasksAdapter.family("masks"), MasksAdapter.family("iommu_masks"), EduAdapter.family(), IovaAdapter.family()));
+        return new Families(List.of(
+                SwiotlbAdapter.family(),
+                DirectAdapter.family(),
+                MasksAdapter.family("masks"),
+                MasksAdapter.family("iommu_masks"),
+                EduAdapter.family(),
+                IovaAdapter.family(),
+                IommuMapAdapter.family(),
+                IommuLiveAdapter.family(),
+                IommuUntrustedAdapter.family(),
+                IommuFqAdapter.family(),
+                IommuApiAdapter.family(),
+                SgAdapter.family(),
+                UmemAdapter.family(),
+                RxeFamily.family(),
+                CostAdapter.family()));
     }
 
     /**

@@ -23,7 +23,7 @@ final class IovaAdapter implements Adapter {
     private final Machine machine;
 
     private IovaAdapter(Question boot) {
-        machine = Machine.builder().backend("virt").cpus(boot.integer("cpus")).build();
+        machine = RecordedMachine.withoutDevice(boot);
     }
 
     static Family family() {

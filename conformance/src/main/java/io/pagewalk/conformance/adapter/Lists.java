@@ -21,6 +21,18 @@ final class Lists {
         return list;
     }
 
+    /** Whether the caller's side of a list is as it was before the map. */
+    static boolean isAsAsked(SgTable list, Question question) {
+        SgTable asked = of(question);
+        boolean same = list.origNents() == asked.origNents();
+        for (int i = 0; same && i < asked.origNents(); i++) {
+            same = list.pageAddr(i) == asked.pageAddr(i)
+                    && list.offset(i) == asked.offset(i)
+                    && list.lengthBytes(i) == asked.lengthBytes(i);
+        }
+        return same;
+    }
+
     /** The DMA side of the first entries. */
     static List<long[]> segments(SgTable list, int count) {
         List<long[]> rows = new ArrayList<>();

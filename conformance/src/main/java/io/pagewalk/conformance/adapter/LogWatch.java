@@ -22,7 +22,13 @@ final class LogWatch {
             seen = fresh.get(fresh.size() - 1).sequence() + 1;
         }
         return fresh.stream()
+                .filter(LogWatch::isPrinted)
                 .map(e -> new Answers.LogEntry(e.site(), e.kind() == KernelLog.Kind.WARN, e.text()))
                 .toList();
+    }
+
+    /** The library also keeps what a kernel would not have said. */
+    private static boolean isPrinted(KernelLog.Entry entry) {
+        return entry.kind() == KernelLog.Kind.WARN || entry.kind() == KernelLog.Kind.MESSAGE;
     }
 }

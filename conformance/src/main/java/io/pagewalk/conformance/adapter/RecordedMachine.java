@@ -1,5 +1,8 @@
 package io.pagewalk.conformance.adapter;
 
+import io.pagewalk.backends.iommu.api.Iommu;
+import io.pagewalk.backends.iommu.api.IommuDomainType;
+import io.pagewalk.backends.iommu.api.IommuDomainView;
 import io.pagewalk.backends.swiotlb.SwiotlbBoot;
 import io.pagewalk.backends.swiotlb.SwiotlbPool;
 import io.pagewalk.conformance.format.Answers;
@@ -11,6 +14,7 @@ import io.pagewalk.dma.Dma;
 import io.pagewalk.dma.DmaDirection;
 import io.pagewalk.dma.KernelModel;
 import io.pagewalk.dma.Machine;
+import io.pagewalk.dma.memory.Addresses;
 import io.pagewalk.dma.memory.PhysRange;
 import io.pagewalk.dma.memory.RamMap;
 import io.pagewalk.dma.spi.BackendOptions;
@@ -31,9 +35,8 @@ final class RecordedMachine implements AutoCloseable {
     private static final int REQUESTER_ID = 1 << 3;
     private static final long SLOT_BYTES = 2048;
     private static final int CHUNK_BYTES = 1 << 16;
-    private static final int IDENTITY_DOMAIN = 4;
-    private static final int STRICT_DOMAIN = 3;
-    private static final int LAZY_DOMAIN = 11;
+    private static final int BITS_PER_LEVEL = 9;
+    private static final int UNIT_WIDTH_BITS = 39;
 
     private final Question boot;
     private final Machine machine;
@@ -67,10 +70,25 @@ final class RecordedMachine implements AutoCloseable {
                 .withBusLimit(boot.number("bus_dma_limit"));
     }
 
-    private static Machine.Builder builder(Question boot) {
+    /** Boots what a line describes that knows of no device. */
+    static Machine withoutDevice(Question boot) {
+        requireModel(boot);
+        return Machine.builder()
+                .backend("virt")
+                .cpus(boot.has("cpus") ? boot.integer("cpus") : 1)
+                .commandLine(boot.text("cmdline"))
+                .kernelModel(KernelModel.LINUX_6_12)
+                .build();
+    }
+
+    private static void requireModel(Question boot) {
         if (!boot.text("kernel").startsWith("6.12.")) {
             throw new BadVectorException("no model of kernel " + boot.text("kernel"));
         }
+    }
+
+    private static Machine.Builder builder(Question boot) {
+        requireModel(boot);
         return Machine.builder()
                 .ram(ram(boot.text("boot")))
                 .cpus(cpus(boot.text("boot")))
@@ -78,7 +96,7 @@ final class RecordedMachine implements AutoCloseable {
                 .commandLine(boot.text("cmdline"))
                 .kernelModel(KernelModel.LINUX_6_12)
                 .hostBridgeWindows(windows(boot))
-                .backendOptions(poolPlace(boot));
+                .backendOptions(options(boot));
     }
 
     private static RamMap ram(String name) {
@@ -106,9 +124,11 @@ final class RecordedMachine implements AutoCloseable {
         return windows;
     }
 
-    private static BackendOptions poolPlace(Question boot) {
+    /** QEMU's unit has 39 bits; the pool lies where the recording kernel's did. */
+    private static BackendOptions options(Question boot) {
+        BackendOptions options = BackendOptions.NONE.with("iommu.widthBits", UNIT_WIDTH_BITS);
         long start = boot.object("swiotlb").number("start");
-        return start == 0 ? BackendOptions.NONE : BackendOptions.NONE.with(SwiotlbBoot.POOL_BASE_OPTION, start);
+        return start == 0 ? options : options.with(SwiotlbBoot.POOL_BASE_OPTION, start);
     }
 
     /** Behind an identity domain a device is as one without an IOMMU (dma-core:DEV-11). */
@@ -134,6 +154,11 @@ final class RecordedMachine implements AutoCloseable {
 
     LogWatch log() {
         return log;
+    }
+
+    /** Whether unmaps are flushed together, so that addresses depend on a timer. */
+    boolean isLazy() {
+        return machine.ownsAddresses() && !machine.blocksAfterUnmap();
     }
 
     /** Where the bounce pool begins; 0 without one. */
@@ -174,7 +199,7 @@ final class RecordedMachine implements AutoCloseable {
     /** The pool that the same boot gives: what is in use is the device's machine's. */
     private Answers pool() {
         try (Machine twin = builder(boot).backend("virt").build()) {
-            SwiotlbPool pool = SwiotlbBoot.boot(twin, poolPlace(boot), false);
+            SwiotlbPool pool = SwiotlbBoot.boot(twin, options(boot), false);
             long slots = pool.slots();
             return new Answers()
                     .unsigned("end", slots == 0 ? 0 : pool.start() + slots * SLOT_BYTES)
@@ -187,14 +212,40 @@ final class RecordedMachine implements AutoCloseable {
     }
 
     private void domain(Answers answers) {
-        if (!machine.ownsAddresses()) {
-            answers.signed("domain_type", IDENTITY_DOMAIN)
-                    .unsigned("pgsize_bitmap", 0)
-                    .list("aperture", 0, 0)
-                    .bit("force_aperture", false);
+        if (machine.ownsAddresses()) {
+            IommuDomainView domain = Iommu.of(machine).defaultDomainOf(device);
+            answers.signed("domain_type", domain.type().bits())
+                    .unsigned("pgsize_bitmap", domain.pageSizes())
+                    .list("aperture", domain.apertureStart(), domain.apertureEnd())
+                    .bit("force_aperture", domain.isApertureForced())
+                    .unsigned("pt_levels", levels(domain.apertureEnd()))
+                    .rows("resv", reserved(machine, device));
         } else {
-            answers.signed("domain_type", machine.blocksAfterUnmap() ? STRICT_DOMAIN : LAZY_DOMAIN);
+            identityDomain(answers);
         }
+    }
+
+    /** A level of tables decodes 9 bits of what is above the page. */
+    private static int levels(long apertureEnd) {
+        int width = Long.SIZE - Long.numberOfLeadingZeros(apertureEnd);
+        return (width - Addresses.PAGE_SHIFT + BITS_PER_LEVEL - 1) / BITS_PER_LEVEL;
+    }
+
+    /** What is reserved is the unit's doing, whatever the domain: a twin behind tables has the same. */
+    private void identityDomain(Answers answers) {
+        answers.signed("domain_type", IommuDomainType.IDENTITY.bits())
+                .unsigned("pgsize_bitmap", 0)
+                .list("aperture", 0, 0)
+                .bit("force_aperture", false);
+        try (Machine twin = builder(boot).backend("iommu-strict").build()) {
+            answers.rows("resv", reserved(twin, twin.addDevice(device(boot))));
+        }
+    }
+
+    private static List<long[]> reserved(Machine machine, Device device) {
+        return Iommu.of(machine).reservedRegions(device).stream()
+                .map(r -> new long[] {r.start(), r.sizeBytes(), r.type().ordinal()})
+                .toList();
     }
 
     /** The direction that a number stands for (dma-core:TYP-5). */

@@ -164,6 +164,21 @@ public final class Answers {
     }
 
     /**
+     * As {@link #placedRows} for lookups, one of which lies beyond the mapping: what is mapped there depends on where
+     * things lie.
+     *
+     * @param name the field
+     * @param rows addresses with what they are mapped to
+     * @param beyond the index of the row that lies beyond, -1 for none
+     * @return this
+     */
+    public Answers placedProbes(String name, List<long[]> rows, int beyond) {
+        placedRows(name, rows);
+        fields.withObject("/" + name).put("beyond", beyond);
+        return this;
+    }
+
+    /**
      * Answers with an object of answers.
      *
      * @param name the field

@@ -2,6 +2,7 @@ package io.pagewalk.conformance.format;
 
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
@@ -23,8 +24,21 @@ record KernelText(String event, List<String> values, int places) {
     private static final Pattern FULL = Pattern.compile(
             DEVICE + "swiotlb buffer is full \\(sz: (\\d+) bytes\\), total (\\d+) \\(slots\\), used (\\d+) \\(slots\\)");
     private static final Pattern ALIGNMENT = Pattern.compile(DEVICE + "Unsupported alignment constraint");
+    private static final Pattern WIDTH = Pattern.compile("(?:DMAR: )?intel_iommu_map: iommu width \\((\\d+)\\) is not sufficient"
+            + " for the mapped address \\(([0-9a-f]+)\\)");
+    private static final Pattern UNALIGNED = Pattern.compile(
+            "(?:iommu: )?unaligned: iova 0x([0-9a-f]+)(?: pa 0x0*([0-9a-f]+))? size 0x([0-9a-f]+) min_pagesz 0x([0-9a-f]+)");
+    private static final Pattern ALREADY_SET = Pattern.compile(
+            "(?:DMAR: )?ERROR: DMA PTE for vPFN 0x([0-9a-f]+) already set \\(to ([0-9a-f]+) not ([0-9a-f]+)\\)");
     private static final Pattern WARNING =
             Pattern.compile("WARNING: at (\\S+):(\\d+) (\\w+)\\+0x[0-9a-f]+/0x[0-9a-f]+");
+
+    private static final Map<String, Pattern> ALIKE = Map.of(
+            "swiotlb full", FULL,
+            "alignment", ALIGNMENT,
+            "too wide", WIDTH,
+            "unaligned", UNALIGNED,
+            "entry already set", ALREADY_SET);
 
     /** File and line, offset and length: all that a WARN header has besides the function. */
     private static final int WARN_PLACES = 4;
@@ -60,13 +74,22 @@ record KernelText(String event, List<String> values, int places) {
 
     /** Texts that both sides word alike. */
     private static @Nullable KernelText ofEither(String text) {
-        Matcher full = FULL.matcher(text);
-        if (full.matches()) {
-            return new KernelText(
-                    "swiotlb full", List.of(full.group(1), full.group(2), full.group(3), full.group(4)), 0);
+        KernelText found = null;
+        for (Map.Entry<String, Pattern> alike : ALIKE.entrySet()) {
+            Matcher m = alike.getValue().matcher(text);
+            if (m.matches()) {
+                found = new KernelText(alike.getKey(), groups(m), 0);
+            }
         }
-        Matcher alignment = ALIGNMENT.matcher(text);
-        return alignment.matches() ? new KernelText("alignment", List.of(alignment.group(1)), 0) : null;
+        return found;
+    }
+
+    private static List<String> groups(Matcher m) {
+        List<String> groups = new ArrayList<>();
+        for (int i = 1; i <= m.groupCount(); i++) {
+            groups.add(String.valueOf(m.group(i)));
+        }
+        return groups;
     }
 
     /** What the kernel's log would show of an entry of the library's; null when the entry is of no known kind. */
@@ -78,7 +101,8 @@ record KernelText(String event, List<String> values, int places) {
             case "dma_direct_map_resource: overflow" -> message(text);
             case "dma_direct_map_resource" -> List.of(warning("dma_direct_map_resource", 0));
             case "iommu_dma_map: alignment" -> warning ? List.of(warning("__iommu_dma_map", 0)) : message(text);
-            case "swiotlb_tbl_map_single: full" -> message(text);
+            case "swiotlb_tbl_map_single: full", "vtd.width", "iommu" -> message(text);
+            case "vtd.pte-already-set" -> messageAndWarning(text, "intel_iommu_map_pages");
             // A notice, which the recording's filter of telling words drops.
             case "iommu_dma_alloc_iova" -> List.of();
             default -> null;

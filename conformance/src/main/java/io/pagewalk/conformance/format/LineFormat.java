@@ -132,6 +132,17 @@ public final class LineFormat {
         }
 
         /**
+         * An answer that is checked exactly and was taken in some lines only. Whether it is wanted is asked, as a truth
+         * value of that name.
+         *
+         * @param name the field
+         * @return this
+         */
+        public Builder exactWhereWanted(String name) {
+            return put(new Field.Wanted(Checks::exact), name);
+        }
+
+        /**
          * Answers that nothing can be held to.
          *
          * @param kind why

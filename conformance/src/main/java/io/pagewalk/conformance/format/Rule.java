@@ -11,6 +11,17 @@ public enum Rule implements Check {
             LogCheck.check(path, expected, got, into);
         }
     },
+    /** As {@link #LOG}, unless the driver walked through a superpage there. */
+    LOG_BEFORE_HAZARD {
+        @Override
+        public void check(String path, JsonNode expected, JsonNode got, Question question, Comparison into) {
+            if (question.has("hazard")) {
+                into.informative(Informative.AFTER_HAZARD, Json.leaves(expected));
+            } else {
+                LogCheck.check(path, expected, got, into);
+            }
+        }
+    },
     /** Bytes that a copy changed: exactly, or where the recording module's own fill decides, by its period. */
     CHANGED_BYTES {
         @Override
