@@ -3,6 +3,7 @@ module io.pagewalk.backends {
     requires transitive io.pagewalk.dma;
     requires static transitive org.jspecify;
 
+    exports io.pagewalk.backends.iommu.api;
     exports io.pagewalk.backends.iommu.iova;
     exports io.pagewalk.backends.swiotlb;
 

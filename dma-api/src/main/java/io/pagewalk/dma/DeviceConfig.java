@@ -1,6 +1,7 @@
 package io.pagewalk.dma;
 
 import io.pagewalk.dma.memory.Addresses;
+import io.pagewalk.dma.memory.PhysRange;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
@@ -32,6 +33,9 @@ public final class DeviceConfig {
     private int numaNode = NO_NODE;
     private @Nullable String cmaArea;
     private @Nullable String restrictedPool;
+    private int pciClass;
+    private List<PhysRange> firmwareRegions = List.of();
+    private @Nullable String iommuGroup;
 
     private DeviceConfig(String name) {
         this.name = name;
@@ -54,6 +58,9 @@ public final class DeviceConfig {
         copy.numaNode = numaNode;
         copy.cmaArea = cmaArea;
         copy.restrictedPool = restrictedPool;
+        copy.pciClass = pciClass;
+        copy.firmwareRegions = firmwareRegions;
+        copy.iommuGroup = iommuGroup;
         return copy;
     }
 
@@ -261,6 +268,43 @@ public final class DeviceConfig {
     }
 
     /**
+     * Changes the PCI class, which decides how firmware regions bind (iommu:CORE-33).
+     *
+     * @param code class and subclass, such as 0x0c03 for USB; 0 for none in particular
+     * @return a changed copy
+     */
+    public DeviceConfig withPciClass(int code) {
+        DeviceConfig copy = copy();
+        copy.pciClass = code;
+        return copy;
+    }
+
+    /**
+     * Sets the memory that firmware keeps for the device, which an IOMMU must map to itself: its RMRRs (iommu:CORE-33).
+     *
+     * @param regions first and last bytes
+     * @return a changed copy
+     */
+    public DeviceConfig withFirmwareRegions(PhysRange... regions) {
+        DeviceConfig copy = copy();
+        copy.firmwareRegions = List.of(regions);
+        return copy;
+    }
+
+    /**
+     * Puts the device into an IOMMU group with others: devices that the IOMMU cannot keep apart, since they reach each
+     * other or share a requester id on the way (iommu:GRP-1).
+     *
+     * @param group the group's name, or null for a group of its own
+     * @return a changed copy
+     */
+    public DeviceConfig withIommuGroup(@Nullable String group) {
+        DeviceConfig copy = copy();
+        copy.iommuGroup = group;
+        return copy;
+    }
+
+    /**
      * The name of the device.
      *
      * @return unique on the machine, such as {@code 0000:00:04.0}
@@ -339,6 +383,33 @@ public final class DeviceConfig {
      */
     public int minAlignMask() {
         return minAlignMask;
+    }
+
+    /**
+     * The PCI class of the device.
+     *
+     * @return class and subclass, 0 for none in particular
+     */
+    public int pciClass() {
+        return pciClass;
+    }
+
+    /**
+     * The memory that firmware keeps for the device.
+     *
+     * @return the regions, none by default
+     */
+    public List<PhysRange> firmwareRegions() {
+        return firmwareRegions;
+    }
+
+    /**
+     * The IOMMU group of the device.
+     *
+     * @return the group's name, or null for a group of its own
+     */
+    public @Nullable String iommuGroup() {
+        return iommuGroup;
     }
 
     /**

@@ -8,6 +8,16 @@ import org.jspecify.annotations.Nullable;
  * kernel, the one that answered the recorded vectors.
  */
 public final class KernelConfig {
+    /** What kind of domain devices get behind an IOMMU unless the command line says otherwise (iommu:CORE-2). */
+    public enum IommuDefault {
+        /** Every unmap is invalidated at once: the default but for x86 and s390. */
+        STRICT,
+        /** Unmaps are flushed together: the default of x86 and s390. */
+        LAZY,
+        /** Addresses pass as they are. Memory encryption cancels it. */
+        PASSTHROUGH
+    }
+
     private static final KernelConfig DISTRIBUTION = new KernelConfig();
 
     private boolean sgChain = true;
@@ -16,6 +26,7 @@ public final class KernelConfig {
     private ArchConfig arch = ArchConfig.x86();
     private boolean writeCombine;
     private boolean nonCoherentMmap;
+    private IommuDefault iommuDefault = IommuDefault.LAZY;
 
     private KernelConfig() {}
 
@@ -27,6 +38,7 @@ public final class KernelConfig {
         copy.arch = arch;
         copy.writeCombine = writeCombine;
         copy.nonCoherentMmap = nonCoherentMmap;
+        copy.iommuDefault = iommuDefault;
         return copy;
     }
 
@@ -73,6 +85,18 @@ public final class KernelConfig {
     public KernelConfig withDmaOps(boolean yes) {
         KernelConfig copy = copy();
         copy.dmaOps = yes;
+        return copy;
+    }
+
+    /**
+     * Changes the default kind of IOMMU domains, {@code IOMMU_DEFAULT_DMA_STRICT} and its relatives.
+     *
+     * @param kind the kind (iommu:CORE-2)
+     * @return a changed copy
+     */
+    public KernelConfig withIommuDefault(IommuDefault kind) {
+        KernelConfig copy = copy();
+        copy.iommuDefault = kind;
         return copy;
     }
 
@@ -175,5 +199,14 @@ public final class KernelConfig {
      */
     public @Nullable CacheMaintenance cacheMaintenance() {
         return arch.cacheMaintenance();
+    }
+
+    /**
+     * The default kind of IOMMU domains.
+     *
+     * @return lazy on x86
+     */
+    public IommuDefault iommuDefault() {
+        return iommuDefault;
     }
 }

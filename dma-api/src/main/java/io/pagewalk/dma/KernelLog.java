@@ -11,8 +11,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * What the machine's kernel would have logged: WARNs and plain messages, counted exactly by site, kept up to a bound,
- * and passed to SLF4J once a site.
+ * What the machine's kernel would have logged: WARNs and plain messages, and the hazards that it would have missed;
+ * counted exactly by site, kept up to a bound, and passed to SLF4J once a site.
  *
  * <p>Thread-safe.
  */
@@ -26,6 +26,8 @@ public final class KernelLog {
     public enum Kind {
         /** A WARN with a stack trace in the kernel: something is wrong in a driver or in the kernel. */
         WARN,
+        /** The kernel went wrong and did not notice: it touched what it should not have. Nothing is logged there. */
+        HAZARD,
         /** A plain message. */
         MESSAGE,
         /** What the kernel says of itself when all is well; not passed to SLF4J as a warning. */
@@ -48,7 +50,9 @@ public final class KernelLog {
     private final Map<String, Site> sites = new HashMap<>();
     private long sequence;
     private long warnCount;
+    private long hazardCount;
     private boolean fatal;
+    private boolean hazardFatal;
 
     KernelLog(VirtualClock clock) {
         this.clock = clock;
@@ -79,6 +83,34 @@ public final class KernelLog {
         warnCount++;
         if (fatal) {
             throw new KernelWarnException(site + ": " + text);
+        }
+    }
+
+    /**
+     * Makes every hazard from now on throw {@link KernelHazardException}, after it was recorded.
+     *
+     * @param yes whether hazards are fatal
+     */
+    public synchronized void hazardsAreFatal(boolean yes) {
+        hazardFatal = yes;
+    }
+
+    /**
+     * Records that the kernel would have gone wrong here without a word.
+     *
+     * @param name the hazard's constant name
+     * @param text what, with its numbers
+     * @throws KernelHazardException when hazards are fatal
+     */
+    public void hazard(String name, String text) {
+        add(Kind.HAZARD, name, text);
+        countHazard(name, text);
+    }
+
+    private synchronized void countHazard(String name, String text) {
+        hazardCount++;
+        if (hazardFatal) {
+            throw new KernelHazardException(name + ": " + text);
         }
     }
 
@@ -165,6 +197,15 @@ public final class KernelLog {
      */
     public synchronized long warnCount() {
         return warnCount;
+    }
+
+    /**
+     * How many hazards there were.
+     *
+     * @return the exact count
+     */
+    public synchronized long hazardCount() {
+        return hazardCount;
     }
 
     /**

@@ -116,4 +116,20 @@ class KernelLogTest {
 
         assertThat(log.entries()).isEmpty();
     }
+
+    @Test
+    void hazardsAreNamedCountedApartFromWarnsAndFatalOnRequest() {
+        log.hazard("a.hazard", "first");
+        assertThat(log.hazardCount()).isEqualTo(1);
+        assertThat(log.warnCount()).isZero();
+        assertThat(log.count("a.hazard")).isEqualTo(1);
+        assertThat(log.entries().get(0).kind()).isEqualTo(KernelLog.Kind.HAZARD);
+        log.warnsAreFatal(true);
+        log.hazard("a.hazard", "second");
+        log.hazardsAreFatal(true);
+        assertThatThrownBy(() -> log.hazard("a.hazard", "third"))
+                .isInstanceOf(KernelHazardException.class)
+                .hasMessage("a.hazard: third");
+        assertThat(log.hazardCount()).isEqualTo(3);
+    }
 }

@@ -1,7 +1,10 @@
 package io.pagewalk.backends.boot;
 
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
+import java.util.Locale;
+import java.util.function.BiConsumer;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -98,6 +101,46 @@ public final class KernelCommandLine {
     public @Nullable String value(String name) {
         List<String> all = values(name);
         return all.isEmpty() ? null : all.get(all.size() - 1);
+    }
+
+    /**
+     * The options of a parameter that takes a list separated by commas.
+     *
+     * @param name its name
+     * @return the options of all its values, in order
+     */
+    public List<String> options(String name) {
+        return values(name).stream()
+                .flatMap(value -> Arrays.stream(value.split(",")))
+                .toList();
+    }
+
+    /**
+     * Shows every parameter in the order in which they stand, as the kernel's handlers are called.
+     *
+     * @param action takes name and value, the name with {@code _} for {@code -}
+     */
+    public void forEach(BiConsumer<String, String> action) {
+        parameters.forEach(parameter -> action.accept(parameter.name(), parameter.value()));
+    }
+
+    /**
+     * Reads a value as the kernel reads a bool: by its first letter, or two of {@code on} and {@code off}.
+     *
+     * @param value the value
+     * @param otherwise what holds when it is none
+     * @return what it says
+     */
+    public static boolean bool(String value, boolean otherwise) {
+        String start = value.substring(0, Math.min(2, value.length())).toLowerCase(Locale.ROOT);
+        if (start.isEmpty()) {
+            return otherwise;
+        }
+        return switch (start.charAt(0)) {
+            case 'y', 't', '1' -> true;
+            case 'n', 'f', '0' -> false;
+            default -> start.equals("on") || (otherwise && !start.equals("of"));
+        };
     }
 
     @Override

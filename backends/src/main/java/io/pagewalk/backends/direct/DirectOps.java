@@ -14,6 +14,7 @@ import io.pagewalk.dma.memory.Addresses;
 import io.pagewalk.dma.scatterlist.SgTable;
 import io.pagewalk.dma.spi.CoherentPages;
 import io.pagewalk.dma.spi.DmaOps;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -53,6 +54,15 @@ public final class DirectOps implements DmaOps {
 
     DirectCoherent coherent() {
         return coherent;
+    }
+
+    /**
+     * Checks that no coherent memory is held.
+     *
+     * @param violation takes a sentence for what is
+     */
+    public void checkIdle(Consumer<String> violation) {
+        coherent.checkIdle(violation);
     }
 
     @Override

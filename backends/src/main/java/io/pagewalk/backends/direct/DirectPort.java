@@ -10,14 +10,19 @@ import java.util.List;
 /**
  * A bus without an IOMMU: addresses are physical ones, moved by the offsets of dma-ranges if there are any. Immutable.
  */
-final class DirectPort implements BusPort {
+public final class DirectPort implements BusPort {
     static final int NO_RANGE = 1;
 
     private static final long UNLIMITED = -1L;
 
     private final DmaRange[] ranges;
 
-    DirectPort(List<DmaRange> ranges) {
+    /**
+     * Makes the bus of a device.
+     *
+     * @param ranges its dma-ranges, in order
+     */
+    public DirectPort(List<DmaRange> ranges) {
         this.ranges = ranges.toArray(new DmaRange[0]);
     }
 

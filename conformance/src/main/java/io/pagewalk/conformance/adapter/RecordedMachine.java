@@ -1,7 +1,6 @@
 package io.pagewalk.conformance.adapter;
 
 import io.pagewalk.backends.iommu.api.Iommu;
-import io.pagewalk.backends.iommu.api.IommuDomainType;
 import io.pagewalk.backends.iommu.api.IommuDomainView;
 import io.pagewalk.backends.swiotlb.SwiotlbBoot;
 import io.pagewalk.backends.swiotlb.SwiotlbPool;
@@ -46,7 +45,7 @@ final class RecordedMachine implements AutoCloseable {
 
     private RecordedMachine(Question boot, DeviceConfig config) {
         this.boot = boot;
-        this.machine = builder(boot).backend(backend(boot)).build();
+        this.machine = builder(boot).backend("iommu").build();
         this.device = machine.addDevice(config);
         this.dma = device.dma(boot.integer("cpu"));
         this.log = new LogWatch(machine.log());
@@ -131,15 +130,6 @@ final class RecordedMachine implements AutoCloseable {
         return start == 0 ? options : options.with(SwiotlbBoot.POOL_BASE_OPTION, start);
     }
 
-    /** Behind an identity domain a device is as one without an IOMMU (dma-core:DEV-11). */
-    private static String backend(Question boot) {
-        List<String> words = List.of(boot.text("cmdline").split(" +", -1));
-        if (!boot.flag("iommu") || words.contains("iommu=pt")) {
-            return "direct";
-        }
-        return words.contains("iommu.strict=0") ? "iommu-lazy" : "iommu-strict";
-    }
-
     Machine machine() {
         return machine;
     }
@@ -212,40 +202,31 @@ final class RecordedMachine implements AutoCloseable {
     }
 
     private void domain(Answers answers) {
-        if (machine.ownsAddresses()) {
-            IommuDomainView domain = Iommu.of(machine).defaultDomainOf(device);
-            answers.signed("domain_type", domain.type().bits())
-                    .unsigned("pgsize_bitmap", domain.pageSizes())
-                    .list("aperture", domain.apertureStart(), domain.apertureEnd())
-                    .bit("force_aperture", domain.isApertureForced())
-                    .unsigned("pt_levels", levels(domain.apertureEnd()))
-                    .rows("resv", reserved(machine, device));
+        Iommu iommu = Iommu.of(machine);
+        IommuDomainView domain = iommu.defaultDomainOf(device);
+        answers.signed("domain_type", domain.type().bits())
+                .unsigned("pgsize_bitmap", domain.pageSizes())
+                .bit("force_aperture", domain.isApertureForced())
+                .rows("resv", reserved(iommu));
+        if (domain.type().isPaging()) {
+            answers.list("aperture", domain.apertureStart(), domain.apertureEnd())
+                    .unsigned("pt_levels", levels(domain.apertureEnd()));
         } else {
-            identityDomain(answers);
+            // A domain without tables has no aperture: the kernel leaves it at 0.
+            answers.list("aperture", 0, 0);
         }
+    }
+
+    private List<long[]> reserved(Iommu iommu) {
+        return iommu.reservedRegions(device).stream()
+                .map(r -> new long[] {r.start(), r.sizeBytes(), r.type().ordinal()})
+                .toList();
     }
 
     /** A level of tables decodes 9 bits of what is above the page. */
     private static int levels(long apertureEnd) {
         int width = Long.SIZE - Long.numberOfLeadingZeros(apertureEnd);
         return (width - Addresses.PAGE_SHIFT + BITS_PER_LEVEL - 1) / BITS_PER_LEVEL;
-    }
-
-    /** What is reserved is the unit's doing, whatever the domain: a twin behind tables has the same. */
-    private void identityDomain(Answers answers) {
-        answers.signed("domain_type", IommuDomainType.IDENTITY.bits())
-                .unsigned("pgsize_bitmap", 0)
-                .list("aperture", 0, 0)
-                .bit("force_aperture", false);
-        try (Machine twin = builder(boot).backend("iommu-strict").build()) {
-            answers.rows("resv", reserved(twin, twin.addDevice(device(boot))));
-        }
-    }
-
-    private static List<long[]> reserved(Machine machine, Device device) {
-        return Iommu.of(machine).reservedRegions(device).stream()
-                .map(r -> new long[] {r.start(), r.sizeBytes(), r.type().ordinal()})
-                .toList();
     }
 
     /** The direction that a number stands for (dma-core:TYP-5). */

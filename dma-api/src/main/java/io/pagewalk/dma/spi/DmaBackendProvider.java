@@ -24,6 +24,16 @@ public interface DmaBackendProvider {
     List<Variant> variants();
 
     /**
+     * Further names that can be asked for but are not shown beside the variants: backends that become one of several
+     * by what the machine says, such as its command line.
+     *
+     * @return names, none by default
+     */
+    default List<Variant> aliases() {
+        return List.of();
+    }
+
+    /**
      * Where the variants stand among those of other providers when all are shown side by side.
      *
      * @return smaller numbers come first; the built-in backends use 0 to 99
@@ -35,7 +45,7 @@ public interface DmaBackendProvider {
     /**
      * Makes a backend for a machine.
      *
-     * @param variant one of the names in {@link #variants()}
+     * @param variant one of the names in {@link #variants()} and {@link #aliases()}
      * @param machine the machine, complete but for its devices
      * @param options settings
      * @return the backend

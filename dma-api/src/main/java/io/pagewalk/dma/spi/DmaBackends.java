@@ -4,6 +4,8 @@ import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
 import java.util.ServiceLoader;
+import java.util.function.Function;
+import java.util.stream.Stream;
 
 /** Every backend variant that can be found on the class path and the module path. */
 public final class DmaBackends {
@@ -24,19 +26,23 @@ public final class DmaBackends {
      * @return a new list
      */
     public static List<Found> all() {
+        return found(DmaBackendProvider::variants);
+    }
+
+    private static List<Found> found(Function<DmaBackendProvider, List<DmaBackendProvider.Variant>> offer) {
         List<DmaBackendProvider> providers = new ArrayList<>();
         ServiceLoader.load(DmaBackendProvider.class).forEach(providers::add);
         providers.sort(Comparator.comparingInt(DmaBackendProvider::order)
                 .thenComparing(p -> p.getClass().getName()));
         List<Found> found = new ArrayList<>();
         for (DmaBackendProvider provider : providers) {
-            provider.variants().forEach(v -> found.add(new Found(provider, v.name(), v.summary())));
+            offer.apply(provider).forEach(v -> found.add(new Found(provider, v.name(), v.summary())));
         }
         return found;
     }
 
     /**
-     * Finds a variant.
+     * Finds a variant, or an alias of several.
      *
      * @param name its name
      * @return the variant
@@ -44,7 +50,7 @@ public final class DmaBackends {
      */
     public static Found byName(String name) {
         List<Found> all = all();
-        return all.stream()
+        return Stream.concat(all.stream(), found(DmaBackendProvider::aliases).stream())
                 .filter(f -> f.name().equals(name))
                 .findFirst()
                 .orElseThrow(() -> new IllegalArgumentException("no backend is called \"" + name + "\"; there are "

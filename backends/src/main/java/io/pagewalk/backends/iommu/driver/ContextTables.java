@@ -31,14 +31,14 @@ final class ContextTables {
                         memory.getLong(ContextLayout.contextSlot(ContextLayout.pointer(low), requesterId)));
     }
 
-    /** The second-stage root that a present entry points to. */
-    long tableOf(int requesterId) {
-        return ContextLayout.pointer(memory.getLong(slot(requesterId)));
+    /** The low half of a present entry. */
+    long low(int requesterId) {
+        return memory.getLong(slot(requesterId));
     }
 
-    /** The domain of a present entry. */
-    int domainIdOf(int requesterId) {
-        return ContextLayout.domainId(memory.getLong(slot(requesterId) + Long.BYTES));
+    /** The high half of a present entry. */
+    long high(int requesterId) {
+        return memory.getLong(slot(requesterId) + Long.BYTES);
     }
 
     /** Writes an entry, the half with P last. */

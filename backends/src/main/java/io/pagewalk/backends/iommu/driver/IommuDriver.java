@@ -1,19 +1,61 @@
 package io.pagewalk.backends.iommu.driver;
 
+import io.pagewalk.backends.iommu.api.IommuDomainType;
 import io.pagewalk.backends.iommu.pgtable.PageTable;
 import io.pagewalk.backends.iommu.pgtable.TablePageList;
 import io.pagewalk.dma.Device;
 import io.pagewalk.dma.spi.BusPort;
 import io.pagewalk.dma.spi.MetricSink;
 import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
 
 /**
  * What the mapping layer asks of the driver of an IOMMU. The driver reaches its hardware through emulated memory and
  * registers only.
  *
- * <p>Thread-safe, but for {@link #attach}.
+ * <p>Thread-safe, but for making, attaching, detaching and destroying.
  */
 public interface IommuDriver extends AutoCloseable {
+    /**
+     * The default domain that a device needs, {@code def_domain_type} (iommu:CORE-4, CORE-7).
+     *
+     * @param device the device
+     * @return {@link IommuDomainType#DMA} or {@link IommuDomainType#IDENTITY}, or null for either
+     */
+    default @Nullable IommuDomainType preferredType(Device device) {
+        return null;
+    }
+
+    /**
+     * Whether unmaps had better be strict, whatever the default (iommu:CORE-3).
+     *
+     * @return true where flushing together would gain nothing
+     */
+    default boolean wantsStrict() {
+        return false;
+    }
+
+    /**
+     * Whether unmaps of a device may wait for a flush, {@code IOMMU_CAP_DEFERRED_FLUSH} (iommu:DINIT-6).
+     *
+     * @param device the device
+     * @return false where they may not
+     */
+    default boolean canDeferFlush(Device device) {
+        return true;
+    }
+
+    /**
+     * Whether a flush costs so much that all CPUs had better share one large queue, {@code shadow_on_flush}
+     * (iommu:FQ-1).
+     *
+     * @param device the first device of the domain
+     * @return true on s390
+     */
+    default boolean shadowsOnFlush(Device device) {
+        return false;
+    }
+
     /**
      * Makes the tables of a new domain: an empty root.
      *
@@ -32,12 +74,47 @@ public interface IommuDriver extends AutoCloseable {
     int attach(Device device, PageTable table);
 
     /**
+     * Lets a device's addresses pass as they are (iommu:CTX-3).
+     *
+     * @param device the device
+     * @return 0, or a negated errno
+     */
+    int attachIdentity(Device device);
+
+    /**
+     * Blocks a device (iommu:CTX-6, CTX-8).
+     *
+     * @param device the device; nothing happens when it is blocked already
+     */
+    void detach(Device device);
+
+    /**
+     * Gives back a domain without devices: its tables and its id (iommu:VTD-27).
+     *
+     * @param table the domain's tables, made by {@link #newTable}
+     */
+    void destroy(PageTable table);
+
+    /**
      * The hardware between a device and memory.
      *
      * @param device a device of the machine
      * @return its port, always the same
      */
     BusPort port(Device device);
+
+    /**
+     * Says to hardware that keeps what is not mapped in mind that a range is mapped now, {@code iotlb_sync_map}
+     * (iommu:CORE-17).
+     *
+     * @param domainId the domain
+     * @param iova first device address
+     * @param sizeBytes length
+     * @return 0, or a negated errno that undoes the mapping
+     */
+    default int syncMap(int domainId, long iova, long sizeBytes) {
+        return 0;
+    }
 
     /**
      * Makes the hardware forget a range of one domain, and waits for accesses in flight (iommu:INV-9 to INV-11).

@@ -1,5 +1,7 @@
 package io.pagewalk.backends.iommu.driver;
 
+import io.pagewalk.backends.boot.KernelCommandLine;
+import io.pagewalk.backends.iommu.api.IommuDomainType;
 import io.pagewalk.backends.iommu.pgtable.PageTable;
 import io.pagewalk.backends.iommu.pgtable.TablePageList;
 import io.pagewalk.backends.iommu.pgtable.TablePool;
@@ -31,7 +33,8 @@ import org.jspecify.annotations.Nullable;
  * descriptors in memory, and asks it for nothing else. Implements iommu:VTD-3 to VTD-5, VTD-8, iommu:CTX-3 to CTX-7,
  * iommu:INV-9 to INV-12.
  *
- * <p>Options: those of {@link VtdFeatures#of} and {@link TablePool}.
+ * <p>Options: those of {@link VtdFeatures#of} and {@link TablePool}. With {@code intel_iommu=sp_off} on the command line
+ * there are no large pages (VTD-5).
  *
  * <p>Thread-safe as {@link IommuDriver} says: making, attaching and closing are for one thread at a time, invalidations
  * may come from any.
@@ -39,6 +42,8 @@ import org.jspecify.annotations.Nullable;
 public final class VtdDriver implements IommuDriver {
     /** Ids 0 and 1 have a meaning of their own (iommu:VTD-8). */
     private static final int FIRST_DOMAIN_ID = 2;
+
+    private static final int IDENTITY_DOMAIN_ID = 1;
 
     private final Machine machine;
     private final BackendOptions options;
@@ -48,7 +53,9 @@ public final class VtdDriver implements IommuDriver {
     private final ContextTables contexts;
     private final InvalidationQueue queue;
     private final long cap;
+    private final long ecap;
     private final int agaw;
+    private final int largeLevels;
     private final BitSet domainIds = new BitSet();
     private final List<VtdDomain> domains = new ArrayList<>();
     private volatile @Nullable TablePool pool;
@@ -71,7 +78,12 @@ public final class VtdDriver implements IommuDriver {
         contexts = new ContextTables(machine.memory(), pages);
         queue = new InvalidationQueue(registers, machine.memory(), pages.take(), pages.take());
         cap = registers.read64(VtdRegisters.CAP);
+        ecap = registers.read64(VtdRegisters.ECAP);
         agaw = VtdCapability.highestAgaw(cap);
+        boolean superpages = !KernelCommandLine.parse(machine.commandLine())
+                .options("intel_iommu")
+                .contains("sp_off");
+        largeLevels = superpages ? VtdCapability.largeLevels(cap) : 0;
         domainIds.set(0, FIRST_DOMAIN_ID);
         queue.enable();
         setRootTable();
@@ -118,11 +130,7 @@ public final class VtdDriver implements IommuDriver {
         return found;
     }
 
-    /**
-     * Gives back a domain without devices: its tables and its id (iommu:VTD-27).
-     *
-     * @param table the domain's tables, made by {@link #newTable}
-     */
+    @Override
     public synchronized void destroy(PageTable table) {
         VtdDomain domain = domainOf(table);
         domains.remove(domain);
@@ -164,7 +172,7 @@ public final class VtdDriver implements IommuDriver {
 
     private int narrow(VtdSecondStage table) {
         int width = Math.min(VtdCapability.widthOfAgaw(agaw), VtdCapability.mgaw(cap));
-        return table.narrow(VtdCapability.levelsOfAgaw(agaw), width, VtdCapability.largeLevels(cap));
+        return table.narrow(VtdCapability.levelsOfAgaw(agaw), width, largeLevels);
     }
 
     private int idOf(VtdDomain domain) {
@@ -182,23 +190,34 @@ public final class VtdDriver implements IommuDriver {
 
     private void enter(int requesterId, VtdDomain domain) {
         long root = domain.table().rootPhysAddr();
-        if (contexts.isPresent(requesterId)) {
-            if (contexts.tableOf(requesterId) == root) {
-                return;
-            }
-            leave(requesterId);
-        }
-        contexts.enter(
+        enter(
                 requesterId,
                 ContextLayout.contextLow(root, ContextLayout.TT_TABLES),
                 ContextLayout.contextHigh(domain.id(), agaw));
     }
 
-    /**
-     * Blocks a device (iommu:CTX-6, CTX-8).
-     *
-     * @param device the device; nothing happens when it is behind no domain
-     */
+    /** An entry that stands there already is left alone. */
+    private void enter(int requesterId, long low, long high) {
+        if (contexts.isPresent(requesterId)) {
+            if (contexts.low(requesterId) == low && contexts.high(requesterId) == high) {
+                return;
+            }
+            leave(requesterId);
+        }
+        contexts.enter(requesterId, low, high);
+    }
+
+    /** A pass-through entry has no tables and the domain id 1 (iommu:VTD-8, CTX-3). */
+    @Override
+    public synchronized int attachIdentity(Device device) {
+        enter(
+                device.requesterId(),
+                ContextLayout.contextLow(0, ContextLayout.TT_PASS_THROUGH),
+                ContextLayout.contextHigh(IDENTITY_DOMAIN_ID, agaw));
+        return 0;
+    }
+
+    @Override
     public synchronized void detach(Device device) {
         if (contexts.isPresent(device.requesterId())) {
             leave(device.requesterId());
@@ -207,7 +226,7 @@ public final class VtdDriver implements IommuDriver {
 
     /** The entry is erased only when the hardware has forgotten it (iommu:CTX-6). */
     private void leave(int requesterId) {
-        int oldId = contexts.domainIdOf(requesterId);
+        int oldId = ContextLayout.domainId(contexts.high(requesterId));
         contexts.clearPresent(requesterId);
         queue.submit(InvalidationLayout.context(InvalidationLayout.DEVICE, oldId, requesterId), 0);
         invalidateDomain(oldId);
@@ -222,6 +241,19 @@ public final class VtdDriver implements IommuDriver {
     @Override
     public BusPort port(Device device) {
         return unit.port(device.requesterId(), pool().tables());
+    }
+
+    // ---- what it wants
+
+    /** iommu:CORE-7 but for the quirks of single chips. */
+    @Override
+    public @Nullable IommuDomainType preferredType(Device device) {
+        return VtdCapability.passThrough(ecap) ? null : IommuDomainType.DMA;
+    }
+
+    @Override
+    public boolean wantsStrict() {
+        return VtdCapability.cachingMode(cap);
     }
 
     // ---- invalidating

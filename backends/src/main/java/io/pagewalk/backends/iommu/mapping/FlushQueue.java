@@ -13,7 +13,7 @@ import java.util.function.LongConsumer;
  * The flush queue of one lazy domain: device addresses that were unmapped but may still be known to the hardware. They
  * come back to the allocator only after a flush of the whole domain that began after they were queued.
  *
- * <p>Implements iommu:FQ-1 to FQ-12 for queues per CPU. Thread-safe. Lock order: a ring's lock, then the allocator's.
+ * <p>Implements iommu:FQ-1 to FQ-12. Thread-safe. Lock order: a ring's lock, then the allocator's.
  *
  * <p>Differs from Linux: a ring that its own flush did not free is flushed again before anything is appended
  * (iommu:FQ-4 appends after one flush), since threads here may be interrupted in the middle of a flush for long.
@@ -28,24 +28,40 @@ final class FlushQueue {
      * anything, since the other's still counts as unfinished; the second one does.
      */
 
-    private static final long TIMEOUT_NANOS = 10_000_000L;
-
     private final IommuCore core;
     private final IommuDriver driver;
     private final IovaDomain iovas;
+    private final long timeoutNanos;
     private final FlushRing[] rings;
     private final KernelTimer timer;
     private final AtomicBoolean timerOn = new AtomicBoolean();
     private final AtomicLong started = new AtomicLong();
     private final AtomicLong finished = new AtomicLong();
 
-    FlushQueue(int cpus, VirtualClock clock, IommuCore core, IommuDriver driver, IovaDomain iovas) {
+    /**
+     * Makes empty queues.
+     *
+     * @param cpus how many CPUs there are
+     * @param options how many queues, how large, and how long entries wait
+     * @param clock runs the timer
+     * @param core flushes the domain
+     * @param driver takes table pages back
+     * @param iovas takes addresses back
+     */
+    FlushQueue(
+            int cpus,
+            FlushOptions options,
+            VirtualClock clock,
+            IommuCore core,
+            IommuDriver driver,
+            IovaDomain iovas) {
+        this.timeoutNanos = options.timeoutNanos();
         this.core = core;
         this.driver = driver;
         this.iovas = iovas;
-        this.rings = new FlushRing[cpus];
-        for (int cpu = 0; cpu < cpus; cpu++) {
-            rings[cpu] = new FlushRing();
+        this.rings = new FlushRing[options.shared() ? 1 : cpus];
+        for (int i = 0; i < rings.length; i++) {
+            rings[i] = new FlushRing(options.entries());
         }
         this.timer = clock.timer(this::expired);
     }
@@ -59,7 +75,7 @@ final class FlushQueue {
      * @param freed table pages that the unmap unlinked; emptied
      */
     void queue(int cpu, long pfn, long pages, TablePageList freed) {
-        FlushRing ring = rings[cpu];
+        FlushRing ring = ringOf(cpu);
         ring.lock.lock();
         try {
             reap(ring, cpu);
@@ -72,8 +88,12 @@ final class FlushQueue {
             ring.lock.unlock();
         }
         if (!timerOn.get() && timerOn.compareAndSet(false, true)) {
-            timer.arm(TIMEOUT_NANOS, cpu);
+            timer.arm(timeoutNanos, cpu);
         }
+    }
+
+    private FlushRing ringOf(int cpu) {
+        return rings.length == 1 ? rings[0] : rings[cpu];
     }
 
     private void flush() {
@@ -131,7 +151,7 @@ final class FlushQueue {
 
     /** Ranges waiting on one CPU's ring. */
     int queued(int cpu) {
-        return rings[cpu].size();
+        return ringOf(cpu).size();
     }
 
     /** Domain flushes so far. */

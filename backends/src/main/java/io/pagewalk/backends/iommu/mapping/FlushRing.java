@@ -5,32 +5,39 @@ import io.pagewalk.backends.lock.SpinLock;
 import java.util.function.LongConsumer;
 
 /**
- * The ring of one CPU in a flush queue (iommu:FQ-2): 256 entries, of which 255 are used. Guarded by {@link #lock}.
+ * A ring of a flush queue (iommu:FQ-2), of which all entries but one are used. Guarded by {@link #lock}.
  *
- * <p>The lists of table pages are made at the first turn of the ring and reused from then on.
+ * <p>The lists of table pages are made with the ring and reused.
  */
 final class FlushRing {
-    static final int ENTRIES = 256;
-
-    private static final int MASK = ENTRIES - 1;
-
     final SpinLock lock = new SpinLock();
 
-    private final long[] pfns = new long[ENTRIES];
-    private final long[] pages = new long[ENTRIES];
-    private final long[] counters = new long[ENTRIES];
-    private final TablePageList[] freed = new TablePageList[ENTRIES];
+    private final int mask;
+    private final long[] pfns;
+    private final long[] pages;
+    private final long[] counters;
+    private final TablePageList[] freed;
     private int head;
     private int tail;
 
-    FlushRing() {
-        for (int i = 0; i < ENTRIES; i++) {
+    /**
+     * Makes an empty ring.
+     *
+     * @param entries a power of two
+     */
+    FlushRing(int entries) {
+        mask = entries - 1;
+        pfns = new long[entries];
+        pages = new long[entries];
+        counters = new long[entries];
+        freed = new TablePageList[entries];
+        for (int i = 0; i < entries; i++) {
             freed[i] = new TablePageList();
         }
     }
 
     boolean isFull() {
-        return ((tail + 1) & MASK) == head;
+        return ((tail + 1) & mask) == head;
     }
 
     boolean isEmpty() {
@@ -38,7 +45,7 @@ final class FlushRing {
     }
 
     int size() {
-        return (tail - head) & MASK;
+        return (tail - head) & mask;
     }
 
     void append(long pfn, long pageCount, long counter, TablePageList freedPages) {
@@ -47,7 +54,7 @@ final class FlushRing {
         pages[at] = pageCount;
         counters[at] = counter;
         freed[at].takeAll(freedPages);
-        tail = (at + 1) & MASK;
+        tail = (at + 1) & mask;
     }
 
     long headPfn() {
@@ -67,11 +74,11 @@ final class FlushRing {
     }
 
     void advanceHead() {
-        head = (head + 1) & MASK;
+        head = (head + 1) & mask;
     }
 
     void forEach(LongConsumer action) {
-        for (int at = head; at != tail; at = (at + 1) & MASK) {
+        for (int at = head; at != tail; at = (at + 1) & mask) {
             action.accept(pfns[at]);
         }
     }

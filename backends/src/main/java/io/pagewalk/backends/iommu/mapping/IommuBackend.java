@@ -1,11 +1,16 @@
 package io.pagewalk.backends.iommu.mapping;
 
-import io.pagewalk.backends.boot.KernelCommandLine;
 import io.pagewalk.backends.direct.DirectOps;
+import io.pagewalk.backends.direct.DirectPort;
+import io.pagewalk.backends.iommu.api.Iommu;
+import io.pagewalk.backends.iommu.api.IommuDomainType;
+import io.pagewalk.backends.iommu.api.IommuDomainView;
+import io.pagewalk.backends.iommu.api.IommuPagingDomain;
+import io.pagewalk.backends.iommu.api.ReservedRegion;
 import io.pagewalk.backends.iommu.driver.IommuDriver;
-import io.pagewalk.backends.iommu.pgtable.PageTable;
 import io.pagewalk.backends.swiotlb.SwiotlbPool;
 import io.pagewalk.dma.Device;
+import io.pagewalk.dma.Errno;
 import io.pagewalk.dma.Machine;
 import io.pagewalk.dma.spi.BusPort;
 import io.pagewalk.dma.spi.DmaBackend;
@@ -13,58 +18,74 @@ import io.pagewalk.dma.spi.DmaOps;
 import io.pagewalk.dma.spi.Metric;
 import io.pagewalk.dma.spi.MetricSink;
 import java.util.List;
-import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
 
 /**
- * A machine with an IOMMU: one domain for each device, strict or lazy.
+ * A machine with an IOMMU: a default domain for each group of devices, and {@link Iommu} for what goes beyond the DMA
+ * API.
  *
- * <p>Implements iommu:DINIT-11, DINIT-12, and of CORE-4 that untrusted devices are always strict (QK-25). Attaching is
- * for one thread.
+ * <p>Implements iommu:DINIT-11 and, with its helpers, CORE-2 to CORE-9, GRP-2 to GRP-5. Attaching is for one thread.
  */
-public final class IommuBackend implements DmaBackend {
+public final class IommuBackend implements DmaBackend, Iommu {
     private final Machine machine;
     private final IommuDriver driver;
     private final SwiotlbPool pool;
-    private final boolean lazy;
-    private final boolean forceDac;
-    private final IovaUsage usage;
+    private final DirectOps direct;
+    private final IommuBoot boot;
+    private final DefaultDomains defaults;
+    private final IommuGroups groups = new IommuGroups();
+    private final BareDomain blocked;
     private final AtomicLong coherentPages = new AtomicLong();
-    private final List<IommuDomain> domains = new CopyOnWriteArrayList<>();
+    private volatile boolean poolIsUsed;
 
     /**
      * Makes the backend.
      *
      * @param machine the machine
      * @param driver drives its IOMMU; closed with the backend
-     * @param pool bounces for untrusted devices
-     * @param lazy whether unmaps are flushed together
+     * @param pool bounces for untrusted devices, and for those in an identity domain
+     * @param boot what kind of domains there are
      */
-    public IommuBackend(Machine machine, IommuDriver driver, SwiotlbPool pool, boolean lazy) {
+    public IommuBackend(Machine machine, IommuDriver driver, SwiotlbPool pool, IommuBoot boot) {
         this.machine = machine;
         this.driver = driver;
         this.pool = pool;
-        this.lazy = lazy;
-        this.forceDac = ForceDac.of(KernelCommandLine.parse(machine.commandLine()));
-        this.usage = new IovaUsage(machine.cpus());
+        this.direct = new DirectOps(machine, pool);
+        this.boot = boot;
+        this.defaults = new DefaultDomains(machine, driver, boot.defaultType());
+        this.blocked = BareDomain.blocked(driver);
     }
+
+    // ---- the DMA API
 
     @Override
     public DmaOps attach(Device device) {
-        PageTable table = driver.newTable();
-        int domainId = driver.attach(device, table);
-        if (domainId < 0) {
-            throw new IllegalArgumentException("the IOMMU cannot take " + device.name() + ": error " + -domainId);
+        RegionList.reportInsane(device);
+        String name = device.config().iommuGroup();
+        IommuGroup group = name == null ? null : groups.named(name);
+        if (group == null) {
+            group = new IommuGroup(defaults.make(device));
         }
-        IommuDomain domain = new IommuDomain(device, table, driver, domainId, lazy && device.isTrusted(), usage);
-        domains.add(domain);
-        int error = domain.init();
+        defaults.join(group, device);
+        groups.put(device, name, group);
+        return opsOf(device, group.defaultDomain());
+    }
+
+    private DmaOps opsOf(Device device, CoreDomain domain) {
+        poolIsUsed |= !device.isTrusted();
+        if (!(domain instanceof IommuDomain translated)) {
+            poolIsUsed = true;
+            return direct;
+        }
+        int error = translated.init(device);
         if (error != 0) {
             return retainPlatformOps(device, -error);
         }
-        boolean triesBelow4Gib = device.config().pci() && !forceDac;
-        return new IommuDmaOps(device, domain, new DeviceIovas(device, domain, triesBelow4Gib), pool, coherentPages);
+        boolean triesBelow4Gib = device.config().pci() && !boot.forceDac();
+        return new IommuDmaOps(
+                device, translated, new DeviceIovas(device, translated, triesBelow4Gib), pool, coherentPages);
     }
 
     /** The device stays behind its empty domain, so that whatever it is given faults (iommu:DINIT-11). */
@@ -74,22 +95,89 @@ public final class IommuBackend implements DmaBackend {
                         "iommu_setup_dma_ops",
                         "Failed to set up IOMMU for device " + device.name() + " (error " + errno
                                 + "); retaining platform DMA ops");
-        return new DirectOps(machine, pool);
+        return direct;
     }
 
     @Override
     public BusPort port(Device device) {
-        return driver.port(device);
+        BusPort port = driver.port(device);
+        boolean moved = device.hasRanges() && defaultDomainOf(device).type() == IommuDomainType.IDENTITY;
+        return moved ? new BridgePort(new DirectPort(device.config().ranges()), port) : port;
+    }
+
+    // ---- beyond the DMA API
+
+    @Override
+    public IommuPagingDomain allocPagingDomain() {
+        return new PagingDomain(driver.newTable(), driver, machine.log(), groups);
+    }
+
+    @Override
+    public IommuDomainView domainOf(Device device) {
+        return groups.of(device).current();
+    }
+
+    @Override
+    public IommuDomainView defaultDomainOf(Device device) {
+        return groups.of(device).defaultDomain();
+    }
+
+    @Override
+    public int attachIdentity(Device device) {
+        return groups.of(device).attach(defaults.identity());
+    }
+
+    @Override
+    public int attachBlocked(Device device) {
+        return DirectMappings.areRequired(device)
+                ? -Errno.EINVAL
+                : groups.of(device).attach(blocked);
+    }
+
+    @Override
+    public void detach(Device device) {
+        IommuGroup group = groups.of(device);
+        group.detach(group.current());
+    }
+
+    @Override
+    public int setDefaultType(Device device, String type) {
+        CoreDomain domain = groups.of(device).defaultDomain();
+        boolean known = type.equals("auto")
+                || List.of("identity", "DMA", "DMA-FQ").contains(type);
+        if (!known) {
+            return -Errno.EINVAL;
+        }
+        if (type.equals(domain.type().sysfsName())) {
+            return 0;
+        }
+        return type.equals(IommuDomainType.DMA_FQ.sysfsName()) && domain instanceof IommuDomain translated
+                ? translated.initFlushQueue(driver.shadowsOnFlush(device))
+                : -Errno.EPERM;
+    }
+
+    @Override
+    public List<ReservedRegion> reservedRegions(Device device) {
+        return RegionList.ofGroup(groups.of(device).members());
+    }
+
+    // ---- the backend
+
+    /** Its part is the {@link Iommu}. */
+    @Override
+    public <T> @Nullable T part(Class<T> type) {
+        return type == Iommu.class ? type.cast(this) : null;
     }
 
     @Override
     public void report(MetricSink sink) {
-        sink.put(Metric.IOVA_PEAK_BYTES, usage.peakBytes());
-        sink.put(Metric.IOVA_HELD_BYTES, usage.heldBytes());
+        sink.put(Metric.IOVA_PEAK_BYTES, defaults.usage().peakBytes());
+        sink.put(Metric.IOVA_HELD_BYTES, defaults.usage().heldBytes());
         sink.put(
-                Metric.FLUSHES, domains.stream().mapToLong(IommuDomain::flushes).sum());
+                Metric.FLUSHES,
+                defaults.translated().stream().mapToLong(IommuDomain::flushes).sum());
         driver.report(sink);
-        if (machine.devices().stream().anyMatch(device -> !device.isTrusted())) {
+        if (poolIsUsed) {
             pool.report(sink);
         }
     }
@@ -97,41 +185,43 @@ public final class IommuBackend implements DmaBackend {
     /** Strict unmaps invalidate before they return; lazy ones leave what the IOTLB holds usable until the flush. */
     @Override
     public boolean blocksAfterUnmap() {
-        return !lazy;
+        return boot.defaultType() == IommuDomainType.DMA;
     }
 
     @Override
     public boolean ownsAddresses() {
-        return true;
+        return boot.defaultType().isDmaApi();
     }
 
     @Override
     public void quiesce() {
-        domains.forEach(IommuDomain::quiesce);
+        defaults.translated().forEach(IommuDomain::quiesce);
     }
 
     @Override
     public void checkStructure(Consumer<String> violation) {
-        domains.forEach(domain -> domain.checkStructure(violation));
+        defaults.translated().forEach(domain -> domain.checkStructure(violation));
         driver.checkStructure(violation);
         pool.checkStructure(violation);
     }
 
     @Override
     public void checkIdle(Consumer<String> violation) {
-        domains.forEach(domain -> domain.checkIdle(violation));
-        if (usage.heldBytes() != 0) {
-            violation.accept("mappings hold " + usage.heldBytes() + " bytes of device addresses");
+        defaults.translated().forEach(domain -> domain.checkIdle(violation));
+        long heldBytes = defaults.usage().heldBytes();
+        if (heldBytes != 0) {
+            violation.accept("mappings hold " + heldBytes + " bytes of device addresses");
         }
         if (coherentPages.get() != 0) {
             violation.accept("coherent allocations of " + coherentPages.get() + " pages were not freed");
         }
+        direct.checkIdle(violation);
         pool.checkIdle(violation);
     }
 
     @Override
     public void close() {
-        domains.forEach(IommuDomain::close);
+        defaults.translated().forEach(IommuDomain::close);
         driver.close();
     }
 }

@@ -16,17 +16,23 @@ import io.pagewalk.dma.scatterlist.SgTable;
  */
 final class IommuCore {
     private static final String SITE = "iommu";
+    private static final int NO_DOMAIN_ID = 0;
 
     private final PageTable table;
     private final IommuDriver driver;
-    private final int domainId;
     private final KernelLog log;
+    /** No hardware knows of the domain before this is set, so that there is nothing to invalidate. */
+    private int domainId = NO_DOMAIN_ID;
 
-    IommuCore(PageTable table, IommuDriver driver, int domainId, KernelLog log) {
+    IommuCore(PageTable table, IommuDriver driver, KernelLog log) {
         this.table = table;
         this.driver = driver;
-        this.domainId = domainId;
         this.log = log;
+    }
+
+    /** Says under which id the hardware knows the domain, once a device was attached. */
+    void attachedAs(int id) {
+        domainId = id;
     }
 
     /**
@@ -40,9 +46,24 @@ final class IommuCore {
      * @return 0, or a negated errno
      */
     int map(long iova, long physAddr, long sizeBytes, int prot) {
+        int error = mapRange(iova, physAddr, sizeBytes, prot);
+        return error == 0 ? syncMap(iova, sizeBytes) : error;
+    }
+
+    /** Tells the driver of new mappings, which go again when it cannot say so to the hardware (iommu:CORE-17). */
+    private int syncMap(long iova, long sizeBytes) {
+        int error = domainId == NO_DOMAIN_ID ? 0 : driver.syncMap(domainId, iova, sizeBytes);
+        if (error != 0) {
+            unmap(iova, sizeBytes);
+        }
+        return error;
+    }
+
+    private int mapRange(long iova, long physAddr, long sizeBytes, int prot) {
         long bitmap = table.pageSizes();
         if (!Addresses.isAligned(iova | physAddr | sizeBytes, Long.lowestOneBit(bitmap))) {
-            return refuseMisaligned("map", iova, physAddr, sizeBytes);
+            refuseMisaligned(String.format("iova 0x%x pa 0x%016x", iova, physAddr), sizeBytes);
+            return -Errno.EINVAL;
         }
         long done = 0;
         while (done != sizeBytes) {
@@ -58,13 +79,11 @@ final class IommuCore {
         return 0;
     }
 
-    private int refuseMisaligned(String what, long iova, long physAddr, long sizeBytes) {
+    private void refuseMisaligned(String where, long sizeBytes) {
         log.message(
                 SITE,
-                "unaligned " + what + ": iova " + Addresses.hex(iova) + " pa " + Addresses.hex(physAddr) + " size "
-                        + Addresses.hex(sizeBytes) + " min_pagesz "
+                "unaligned: " + where + " size " + Addresses.hex(sizeBytes) + " min_pagesz "
                         + Addresses.hex(Long.lowestOneBit(table.pageSizes())));
-        return -Errno.EINVAL;
     }
 
     /**
@@ -84,7 +103,7 @@ final class IommuCore {
             int entry = Math.min(turn, nents - 1);
             long physAddr = sg.physAddr(entry);
             if (length != 0 && physAddr != start + length) {
-                int error = map(iova + mapped, start, length, prot);
+                int error = mapRange(iova + mapped, start, length, prot);
                 if (error != 0) {
                     unmap(iova, mapped);
                     return error;
@@ -97,7 +116,8 @@ final class IommuCore {
             }
             length += sg.lengthBytes(entry);
         }
-        return mapped;
+        int error = syncMap(iova, mapped);
+        return error == 0 ? mapped : error;
     }
 
     /**
@@ -126,7 +146,7 @@ final class IommuCore {
     long unmapFast(long iova, long sizeBytes, InvalidationGather gather) {
         long bitmap = table.pageSizes();
         if (!Addresses.isAligned(iova | sizeBytes, Long.lowestOneBit(bitmap))) {
-            refuseMisaligned("unmap", iova, 0, sizeBytes);
+            refuseMisaligned("iova " + Addresses.hex(iova), sizeBytes);
             return 0;
         }
         long done = 0;
@@ -159,7 +179,9 @@ final class IommuCore {
     /** Invalidates what is gathered, then gives the table pages back (iommu:INV-11, DALLOC-6). */
     void sync(InvalidationGather gather) {
         boolean leafOnly = gather.freed().isEmpty();
-        driver.invalidateRange(domainId, gather.firstIova(), gather.lastIova(), leafOnly);
+        if (domainId != NO_DOMAIN_ID) {
+            driver.invalidateRange(domainId, gather.firstIova(), gather.lastIova(), leafOnly);
+        }
         if (!leafOnly) {
             driver.freeTablePages(gather.freed());
         }
@@ -167,7 +189,9 @@ final class IommuCore {
 
     /** Invalidates the whole domain (iommu:FQ-3). */
     void flushAll() {
-        driver.invalidateDomain(domainId);
+        if (domainId != NO_DOMAIN_ID) {
+            driver.invalidateDomain(domainId);
+        }
     }
 
     /** Looks an address up; 0 when not mapped (iommu:CORE-20). */

@@ -1,6 +1,6 @@
 package io.pagewalk.backends.iommu.mapping;
 
-import io.pagewalk.backends.iommu.pgtable.IommuProt;
+import io.pagewalk.backends.iommu.api.IommuProt;
 import io.pagewalk.backends.swiotlb.SwiotlbPool;
 import io.pagewalk.dma.Device;
 import io.pagewalk.dma.Dma;
@@ -30,6 +30,7 @@ final class IommuDmaOps implements DmaOps {
     private final SgMapper lists;
     private final CoherentMapper coherent;
     private final UntrustedBounce bounce;
+    private final DeviceCaches caches;
 
     /**
      * Makes the operations of a device.
@@ -47,6 +48,7 @@ final class IommuDmaOps implements DmaOps {
         this.lists = new SgMapper(device, domain, iovas);
         this.coherent = new CoherentMapper(device, domain, iovas, core, coherentPages);
         this.bounce = new UntrustedBounce(device, pool, domain.granuleBytes());
+        this.caches = new DeviceCaches(device);
     }
 
     /** DMAP-1. Without a direction the rest is dropped too. */
@@ -63,9 +65,11 @@ final class IommuDmaOps implements DmaOps {
     @Override
     public long mapPage(Device dev, int cpu, long physAddr, long sizeBytes, DmaDirection direction, int attrs) {
         int prot = prot(direction, device.isCoherent(), attrs);
-        return bounce.isNeeded(physAddr, sizeBytes)
-                ? mapBounced(cpu, physAddr, sizeBytes, direction, attrs, prot)
-                : core.map(cpu, physAddr, sizeBytes, prot, device.mask());
+        if (bounce.isNeeded(physAddr, sizeBytes)) {
+            return mapBounced(cpu, physAddr, sizeBytes, direction, attrs, prot);
+        }
+        caches.onMap(physAddr, sizeBytes, direction, attrs);
+        return core.map(cpu, physAddr, sizeBytes, prot, device.mask());
     }
 
     private long mapBounced(int cpu, long physAddr, long sizeBytes, DmaDirection direction, int attrs, int prot) {
@@ -73,6 +77,7 @@ final class IommuDmaOps implements DmaOps {
         if (bounced == Dma.DMA_MAPPING_ERROR) {
             return Dma.DMA_MAPPING_ERROR;
         }
+        caches.onMap(bounced, sizeBytes, direction, attrs);
         long dmaAddr = core.map(cpu, bounced, sizeBytes, prot, device.mask());
         if (dmaAddr == Dma.DMA_MAPPING_ERROR) {
             bounce.release(cpu, bounced, sizeBytes, direction, attrs);
@@ -87,6 +92,7 @@ final class IommuDmaOps implements DmaOps {
             warnNotMapped(dmaAddr, sizeBytes);
             return;
         }
+        caches.onUnmap(physAddr, sizeBytes, direction, attrs);
         domain.unmap(cpu, dmaAddr, sizeBytes);
         bounce.release(cpu, physAddr, sizeBytes, direction, attrs);
     }
@@ -102,9 +108,13 @@ final class IommuDmaOps implements DmaOps {
 
     @Override
     public int mapSg(Device dev, int cpu, SgTable sg, int nents, DmaDirection direction, int attrs) {
-        return bounce.isPossible()
-                ? mapEach(cpu, sg, nents, direction, attrs)
-                : lists.map(cpu, sg, nents, prot(direction, device.isCoherent(), attrs));
+        if (bounce.isPossible()) {
+            return mapEach(cpu, sg, nents, direction, attrs);
+        }
+        if ((attrs & DmaAttrs.SKIP_CPU_SYNC) == 0) {
+            caches.forDevice(sg, nents, direction);
+        }
+        return lists.map(cpu, sg, nents, prot(direction, device.isCoherent(), attrs));
     }
 
     /** SG-19: one by one, so that each can be bounced on its own. */
@@ -133,9 +143,12 @@ final class IommuDmaOps implements DmaOps {
     public void unmapSg(Device dev, int cpu, SgTable sg, int nents, DmaDirection direction, int attrs) {
         if (sg.isBounced()) {
             unmapEach(cpu, sg, nents, direction, attrs);
-        } else {
-            lists.unmap(cpu, sg, nents);
+            return;
         }
+        if ((attrs & DmaAttrs.SKIP_CPU_SYNC) == 0) {
+            caches.forCpu(sg, nents, direction);
+        }
+        lists.unmap(cpu, sg, nents);
     }
 
     /** DMAP-10. */
@@ -149,36 +162,49 @@ final class IommuDmaOps implements DmaOps {
         domain.unmap(cpu, dmaAddr, sizeBytes);
     }
 
-    /** DMAP-11. Memory has no cache that a device could miss, so that only bounce buffers have work. */
+    /** DMAP-11: the caches first, then the bounce buffer's bytes. */
     @Override
     public void syncForCpu(Device dev, int cpu, long dmaAddr, long sizeBytes, DmaDirection direction) {
-        if (bounce.isPossible()) {
-            bounce.syncForCpu(cpu, domain.core().iovaToPhys(dmaAddr), sizeBytes, direction);
+        if (mayNeedSync()) {
+            long physAddr = domain.core().iovaToPhys(dmaAddr);
+            caches.forCpu(physAddr, sizeBytes, direction);
+            bounce.syncForCpu(cpu, physAddr, sizeBytes, direction);
         }
     }
 
+    /** The other way round. */
     @Override
     public void syncForDevice(Device dev, int cpu, long dmaAddr, long sizeBytes, DmaDirection direction) {
-        if (bounce.isPossible()) {
-            bounce.syncForDevice(cpu, domain.core().iovaToPhys(dmaAddr), sizeBytes, direction);
+        if (mayNeedSync()) {
+            long physAddr = domain.core().iovaToPhys(dmaAddr);
+            bounce.syncForDevice(cpu, physAddr, sizeBytes, direction);
+            caches.forDevice(physAddr, sizeBytes, direction);
         }
+    }
+
+    private boolean mayNeedSync() {
+        return bounce.isPossible() || caches.needWork();
     }
 
     @Override
     public void syncSgForCpu(Device dev, int cpu, SgTable sg, int nents, DmaDirection direction) {
-        if (sg.isBounced()) {
-            for (int i = 0; i < nents; i++) {
-                syncForCpu(device, cpu, sg.dmaAddr(i), sg.lengthBytes(i), direction);
-            }
+        if (!sg.isBounced()) {
+            caches.forCpu(sg, nents, direction);
+            return;
+        }
+        for (int i = 0; i < nents; i++) {
+            syncForCpu(device, cpu, sg.dmaAddr(i), sg.lengthBytes(i), direction);
         }
     }
 
     @Override
     public void syncSgForDevice(Device dev, int cpu, SgTable sg, int nents, DmaDirection direction) {
-        if (sg.isBounced()) {
-            for (int i = 0; i < nents; i++) {
-                syncForDevice(device, cpu, sg.dmaAddr(i), sg.lengthBytes(i), direction);
-            }
+        if (!sg.isBounced()) {
+            caches.forDevice(sg, nents, direction);
+            return;
+        }
+        for (int i = 0; i < nents; i++) {
+            syncForDevice(device, cpu, sg.dmaAddr(i), sg.lengthBytes(i), direction);
         }
     }
 
@@ -190,6 +216,11 @@ final class IommuDmaOps implements DmaOps {
     @Override
     public void freeCoherent(Device dev, int cpu, CoherentPages pages, int attrs) {
         coherent.free(cpu, pages);
+    }
+
+    @Override
+    public boolean isDmaIommu(Device dev) {
+        return true;
     }
 
     @Override

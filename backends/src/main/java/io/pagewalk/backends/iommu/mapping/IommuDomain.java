@@ -1,5 +1,9 @@
 package io.pagewalk.backends.iommu.mapping;
 
+import io.pagewalk.backends.iommu.api.IommuDomainType;
+import io.pagewalk.backends.iommu.api.LeafRun;
+import io.pagewalk.backends.iommu.api.LiveMapping;
+import io.pagewalk.backends.iommu.api.ReservedRegion;
 import io.pagewalk.backends.iommu.driver.IommuDriver;
 import io.pagewalk.backends.iommu.iova.IovaDomain;
 import io.pagewalk.backends.iommu.iova.IovaTree;
@@ -9,7 +13,6 @@ import io.pagewalk.dma.DmaRange;
 import io.pagewalk.dma.Errno;
 import io.pagewalk.dma.Machine;
 import io.pagewalk.dma.memory.Addresses;
-import io.pagewalk.dma.memory.PhysRange;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.HashSet;
@@ -19,59 +22,139 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The DMA-API domain of one device: its tables, its device addresses and, when lazy, its flush queue.
+ * The DMA-API domain of one group: its tables, its device addresses and, when lazy, its flush queue.
  *
- * <p>Implements iommu:DINIT-1 to DINIT-10, DMAP-8. The forced aperture is that of VT-d (DIOVA-2). The identity pages of
- * DINIT-10 are not kept, since no interrupt message is written through a domain here. Thread-safe after {@link #init}.
+ * <p>Implements iommu:DINIT-1 to DINIT-10, DMAP-8. The forced aperture is that of VT-d (DIOVA-2). Thread-safe after
+ * {@link #init}.
  */
-final class IommuDomain {
-    private static final PhysRange MSI_WINDOW = new PhysRange(0xfee0_0000L, 0xfeef_ffffL);
+final class IommuDomain extends TableDomain {
     private static final int PAGES_PER_REMEMBERED_RANGE = 512;
 
+    /** One page at which interrupt messages are written, at its own address. */
+    private record MsiWindow(long firstIova, long pages) {}
+
     private final Machine machine;
-    private final Device device;
-    private final PageTable table;
+    private final String name;
+    private final IommuDriver driver;
     private final IommuCore core;
     private final IovaDomain iovas;
-    private final @Nullable FlushQueue flushQueue;
     private final CpuGathers gathers;
     private final IovaUsage usage;
     private final long granuleBytes;
     private final int shift;
+    private final boolean wantsQueue;
     private final Set<Long> reservedPfns = new HashSet<>();
+    private final List<MsiWindow> msiWindows = new ArrayList<>();
+    private volatile @Nullable FlushQueue flushQueue;
+    private boolean initialised;
 
-    IommuDomain(Device device, PageTable table, IommuDriver driver, int domainId, boolean lazy, IovaUsage usage) {
-        this.machine = device.machine();
-        this.device = device;
-        this.table = table;
+    /**
+     * Makes an empty domain.
+     *
+     * @param machine the machine
+     * @param name what to call it
+     * @param table its tables
+     * @param driver who made them
+     * @param lazy whether unmaps are to be flushed together
+     * @param usage counts addresses held
+     */
+    IommuDomain(Machine machine, String name, PageTable table, IommuDriver driver, boolean lazy, IovaUsage usage) {
+        super(table, driver, machine.log());
+        this.machine = machine;
+        this.name = name;
+        this.driver = driver;
         this.usage = usage;
+        this.wantsQueue = lazy;
         this.granuleBytes = Long.lowestOneBit(table.pageSizes());
         this.shift = Long.numberOfTrailingZeros(granuleBytes);
-        this.core = new IommuCore(table, driver, domainId, machine.log());
-        this.iovas = new IovaDomain(machine, granuleBytes, 1, true);
+        this.core = core();
+        this.iovas = new IovaDomain(machine, granuleBytes, Addresses.max(1, apertureStart() >>> shift), true);
         this.gathers = new CpuGathers(machine.cpus());
-        this.flushQueue = lazy ? new FlushQueue(machine.cpus(), machine.clock(), core, driver, iovas) : null;
     }
 
     /**
-     * Reserves what no mapping may use (iommu:DINIT-4, DINIT-7 to DINIT-9).
+     * Prepares the domain for a device. Only the first one has its regions reserved (iommu:DINIT-4 to DINIT-6, QK-20).
      *
-     * @return 0, or a negated errno when the device's dma-ranges do not fit the domain
+     * @param device a device behind the domain
+     * @return 0; -EFAULT when the device's dma-ranges lie beyond the aperture, or its granule is another one; -EINVAL
+     *     when they overlap
      */
-    int init() {
+    int init(Device device) {
         List<DmaRange> ranges = new ArrayList<>(device.config().ranges());
         ranges.sort(Comparator.comparing(DmaRange::dmaStart, Long::compareUnsigned));
         if (!ranges.isEmpty() && Addresses.lessThan(apertureEnd(), ranges.get(0).dmaStart())) {
             return -Errno.EFAULT;
         }
-        int error = 0;
-        if (device.config().pci()) {
-            machine.hostBridgeWindows().forEach(w -> iovas.reserve(w.first() >>> shift, w.last() >>> shift));
-            error = reserveAround(ranges);
+        if (initialised) {
+            return granuleBytes == Long.lowestOneBit(pageSizes()) ? 0 : -Errno.EFAULT;
         }
-        iovas.reserve(MSI_WINDOW.first() >>> shift, MSI_WINDOW.last() >>> shift);
+        initialised = true;
+        if (wantsQueue && driver.canDeferFlush(device)) {
+            initFlushQueue(driver.shadowsOnFlush(device));
+        }
+        int error = reserveRegions(device, ranges);
         rememberReserved();
         return error;
+    }
+
+    /** iommu:DINIT-7 to DINIT-10. */
+    private int reserveRegions(Device device, List<DmaRange> ranges) {
+        if (device.config().pci()) {
+            machine.hostBridgeWindows().forEach(w -> iovas.reserve(w.first() >>> shift, w.last() >>> shift));
+            int error = reserveAround(ranges);
+            if (error != 0) {
+                return error;
+            }
+        }
+        for (ReservedRegion region : RegionList.of(device)) {
+            iovas.reserve(region.start() >>> shift, region.last() >>> shift);
+            if (region.type() == ReservedRegion.Type.MSI) {
+                long first = Addresses.alignDown(region.start(), granuleBytes);
+                long pages = Addresses.alignUp(region.last() + 1 - first, granuleBytes) >>> shift;
+                msiWindows.add(new MsiWindow(first, pages));
+            }
+        }
+        return 0;
+    }
+
+    /**
+     * Starts to flush unmaps together, also while mappings are live (iommu:FQ-9, CORE-9).
+     *
+     * @param shared whether all CPUs share one queue (FQ-1)
+     * @return 0, also when it is on already; -ENOMEM with the domain as strict as it was
+     */
+    int initFlushQueue(boolean shared) {
+        if (flushQueue != null) {
+            return 0;
+        }
+        if (machine.failures().point("iommu.flush-queue").fails()) {
+            machine.log().message("iommu_dma_init_fq", "iova flush queue initialization failed");
+            return -Errno.ENOMEM;
+        }
+        FlushOptions options = shared ? FlushOptions.SHARED : FlushOptions.PER_CPU;
+        flushQueue = new FlushQueue(machine.cpus(), options, machine.clock(), core, driver, iovas);
+        return 0;
+    }
+
+    /**
+     * Where a device writes an interrupt message that goes to a physical address: the pages of hardware's own window are
+     * there at their own addresses from the beginning (iommu:DINIT-10).
+     *
+     * @param physAddr the address of the message
+     * @return the same as a device address, or 0 when it is in no window
+     */
+    long msiIova(long physAddr) {
+        for (MsiWindow window : msiWindows) {
+            if (Addresses.lessThan((physAddr - window.firstIova()) >>> shift, window.pages())) {
+                return physAddr;
+            }
+        }
+        return 0;
+    }
+
+    /** How many identity pages there are for interrupt messages. */
+    long msiPages() {
+        return msiWindows.stream().mapToLong(MsiWindow::pages).sum();
     }
 
     /** DINIT-8: what lies between the inbound windows, and with it the first granule of each. */
@@ -100,10 +183,6 @@ final class IommuDomain {
         }
     }
 
-    IommuCore core() {
-        return core;
-    }
-
     IovaDomain iovas() {
         return iovas;
     }
@@ -114,14 +193,6 @@ final class IommuDomain {
 
     int shift() {
         return shift;
-    }
-
-    long pageSizes() {
-        return table.pageSizes();
-    }
-
-    long apertureEnd() {
-        return table.apertureEnd();
     }
 
     /** Counts an address range as held by a mapping. */
@@ -151,7 +222,7 @@ final class IommuDomain {
             machine.log()
                     .warn(
                             "iommu_dma_unmap",
-                            device.name() + ": unmapped " + Addresses.hex(unmapped) + " bytes at iova "
+                            name + ": unmapped " + Addresses.hex(unmapped) + " bytes at iova "
                                     + Addresses.hexRange(iova, size) + " (iommu:DMAP-8)");
         }
     }
@@ -171,22 +242,70 @@ final class IommuDomain {
         return unmapped;
     }
 
+    @Override
+    public IommuDomainType type() {
+        return flushQueue == null ? IommuDomainType.DMA : IommuDomainType.DMA_FQ;
+    }
+
+    /**
+     * The address range around an address, as far as it is mapped; the ledger knows the exact bytes, if there is one.
+     */
+    @Override
+    public @Nullable LiveMapping find(long iova) {
+        LeafRun leaf = leafAt(iova);
+        if (leaf == null) {
+            return null;
+        }
+        int range = iovas.tree().find(iova >>> shift);
+        return range == IovaTree.NONE || range == IovaTree.ANCHOR
+                ? new LiveMapping(leaf.iova(), leaf.sizeBytes(), leaf.physAddr(), leaf.perm(), "")
+                : mappingOf(range, leaf.perm());
+    }
+
+    private LiveMapping mappingOf(int range, int perm) {
+        long first = iovas.tree().lo(range) << shift;
+        long end = first;
+        while (Addresses.lessOrEqual(end >>> shift, iovas.tree().hi(range)) && !isUnmapped(end)) {
+            end += granuleBytes;
+        }
+        return new LiveMapping(first, end - first, core.iovaToPhys(first), perm, isReserved(range) ? "firmware" : name);
+    }
+
+    private boolean isReserved(int range) {
+        return reservedPfns.contains(iovas.tree().lo(range));
+    }
+
+    @Override
+    List<LiveMapping> mappings() {
+        List<LiveMapping> all = new ArrayList<>();
+        IovaTree tree = iovas.tree();
+        for (int range = tree.first(); range != IovaTree.ANCHOR; range = tree.next(range)) {
+            LeafRun leaf = leafAt(tree.lo(range) << shift);
+            if (leaf != null) {
+                all.add(mappingOf(range, leaf.perm()));
+            }
+        }
+        return all;
+    }
+
     /** Domain flushes by the queue, 0 when strict. */
     long flushes() {
-        return flushQueue == null ? 0 : flushQueue.flushes();
+        FlushQueue queue = flushQueue;
+        return queue == null ? 0 : queue.flushes();
     }
 
     /** Flushes the queue and gives cached addresses back to the tree. */
     void quiesce() {
-        if (flushQueue != null) {
-            flushQueue.quiesce();
+        FlushQueue queue = flushQueue;
+        if (queue != null) {
+            queue.quiesce();
         }
         iovas.releaseCaches();
     }
 
     /** Checks the addresses, and that each range held by a mapping is mapped at its start. */
     void checkStructure(Consumer<String> violation) {
-        iovas.checkStructure(device.name(), violation);
+        iovas.checkStructure(name, violation);
         Set<Long> notMapped = iovas.cachedPfns();
         notMapped.addAll(reservedPfns);
         checkQueued(notMapped, violation);
@@ -194,16 +313,17 @@ final class IommuDomain {
         for (int range = tree.first(); range != IovaTree.ANCHOR; range = tree.next(range)) {
             long iova = tree.lo(range) << shift;
             if (!notMapped.contains(tree.lo(range)) && isUnmapped(iova)) {
-                violation.accept(device.name() + ": iova " + Addresses.hex(iova) + " is taken but not mapped");
+                violation.accept(name + ": iova " + Addresses.hex(iova) + " is taken but not mapped");
             }
         }
     }
 
     private void checkQueued(Set<Long> notMapped, Consumer<String> violation) {
-        if (flushQueue != null) {
-            flushQueue.forEach(pfn -> {
+        FlushQueue queue = flushQueue;
+        if (queue != null) {
+            queue.forEach(pfn -> {
                 if (!notMapped.add(pfn)) {
-                    violation.accept(device.name() + ": pfn " + Addresses.hex(pfn)
+                    violation.accept(name + ": pfn " + Addresses.hex(pfn)
                             + " waits in the flush queue and is cached or queued a second time");
                 }
             });
@@ -222,13 +342,14 @@ final class IommuDomain {
      * mapped.
      */
     void checkIdle(Consumer<String> violation) {
-        if (flushQueue != null && flushQueue.queued() != 0) {
-            violation.accept(device.name() + ": " + flushQueue.queued() + " ranges wait in the flush queue");
+        FlushQueue queue = flushQueue;
+        if (queue != null && queue.queued() != 0) {
+            violation.accept(name + ": " + queue.queued() + " ranges wait in the flush queue");
         }
         IovaTree tree = iovas.tree();
         for (int range = tree.first(); range != IovaTree.ANCHOR; range = tree.next(range)) {
             if (!reservedPfns.contains(tree.lo(range))) {
-                violation.accept(device.name() + ": iova " + Addresses.hex(tree.lo(range) << shift) + " to "
+                violation.accept(name + ": iova " + Addresses.hex(tree.lo(range) << shift) + " to "
                         + Addresses.hex(((tree.hi(range) + 1) << shift) - 1) + " is still taken");
             }
         }
@@ -243,15 +364,16 @@ final class IommuDomain {
         long pages = Math.min(hiPfn - loPfn + 1, PAGES_PER_REMEMBERED_RANGE);
         for (long pfn = loPfn; pfn < loPfn + pages; pfn++) {
             if (!isTaken(pfn) && !isUnmapped(pfn << shift)) {
-                violation.accept(device.name() + ": iova " + Addresses.hex(pfn << shift) + " is free but still mapped");
+                violation.accept(name + ": iova " + Addresses.hex(pfn << shift) + " is free but still mapped");
                 return;
             }
         }
     }
 
     void close() {
-        if (flushQueue != null) {
-            flushQueue.close();
+        FlushQueue queue = flushQueue;
+        if (queue != null) {
+            queue.close();
         }
         iovas.close();
     }

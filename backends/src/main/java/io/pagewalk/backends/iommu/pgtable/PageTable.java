@@ -1,5 +1,7 @@
 package io.pagewalk.backends.iommu.pgtable;
 
+import io.pagewalk.backends.iommu.api.IommuProt;
+
 /**
  * The page tables of one IOMMU domain: real bytes in the machine's memory, written by the driver side and walked by
  * hardware.
@@ -51,6 +53,15 @@ public interface PageTable {
      * @return the physical address, 0 when not mapped (iommu:VTD-26)
      */
     long iovaToPhys(long iova);
+
+    /**
+     * Shows the leaves that map any byte of a range, in ascending order, as they stand in memory.
+     *
+     * @param firstIova first byte
+     * @param lastIova last byte
+     * @param visitor takes each leaf, whole
+     */
+    void forEachLeaf(long firstIova, long lastIova, LeafVisitor visitor);
 
     /**
      * The root page.

@@ -91,6 +91,27 @@ final class SecondStageTree {
         return entry;
     }
 
+    /** Shows the leaves below a table that map pages of a range. */
+    void forEachLeaf(long table, int level, long firstPfn, long lastPfn, LeafVisitor visitor) {
+        long pages = VtdPteLayout.pagesAt(level);
+        for (long pfn = firstPfn & -pages; pfn <= lastPfn; pfn += pages) {
+            long entry = tables.entry(VtdPteLayout.slot(table, pfn, level));
+            if (level == 1 || VtdPteLayout.isLarge(entry)) {
+                showLeaf(pfn, entry, level, visitor);
+            } else if (VtdPteLayout.isPresent(entry)) {
+                long last = Math.min(lastPfn, pfn + pages - 1);
+                forEachLeaf(VtdPteLayout.address(entry), level - 1, Math.max(firstPfn, pfn), last, visitor);
+            }
+        }
+    }
+
+    private static void showLeaf(long pfn, long entry, int level, LeafVisitor visitor) {
+        if (VtdPteLayout.isPresent(entry)) {
+            visitor.leaf(pfn << Addresses.PAGE_SHIFT, VtdPteLayout.address(entry), VtdPteLayout.bytesAt(level), (int)
+                    (entry & VtdPteLayout.PERMISSIONS));
+        }
+    }
+
     // ---- letting go
 
     /** Lists a table and all below it, parents first, in the order of their entries (iommu:VTD-25). */
@@ -163,8 +184,8 @@ final class SecondStageTree {
 
     /** A walk met a large leaf where it needed a table: Linux goes on into the mapped memory (iommu:VTD-19, VTD-23). */
     void reportLeafInTheWay(String what, long pfn, int level) {
-        log.warn(
-                "vtd.superpage-walk",
+        log.hazard(
+                VtdSecondStage.SUPERPAGE_WALK,
                 what + " at IOVA " + Addresses.hex(pfn << Addresses.PAGE_SHIFT) + " walks through the "
                         + (level == 2 ? "2 MiB" : "1 GiB") + " leaf above it as though it were a table");
     }
@@ -173,13 +194,14 @@ final class SecondStageTree {
     void reportAlreadySet(long pfn, long found, long refused) {
         log.warn(
                 "vtd.pte-already-set",
-                "DMA PTE for vPFN " + Addresses.hex(pfn) + " already set (to " + Long.toHexString(found) + " not "
-                        + Long.toHexString(refused) + ")");
+                "ERROR: DMA PTE for vPFN " + Addresses.hex(pfn) + " already set (to " + Long.toHexString(found)
+                        + " not " + Long.toHexString(refused) + ")");
     }
 
     void reportTooWide(int width, long end) {
         log.message(
                 "vtd.width",
-                "iommu width (" + width + ") is not sufficient for the mapped address (" + Long.toHexString(end) + ")");
+                "intel_iommu_map: iommu width (" + width + ") is not sufficient for the mapped address ("
+                        + Long.toHexString(end) + ")");
     }
 }

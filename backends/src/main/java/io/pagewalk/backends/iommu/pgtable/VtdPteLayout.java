@@ -1,5 +1,7 @@
 package io.pagewalk.backends.iommu.pgtable;
 
+import io.pagewalk.backends.iommu.api.IommuProt;
+
 /**
  * The layout of VT-d second-stage entries: 8 little-endian bytes each, 512 to a table page. Implements iommu:VTD-9 to
  * VTD-11 and iommu:VTD-13.

@@ -1,5 +1,6 @@
 package io.pagewalk.backends.iommu.pgtable;
 
+import io.pagewalk.backends.iommu.api.IommuProt;
 import io.pagewalk.dma.Errno;
 import io.pagewalk.dma.KernelLog;
 import io.pagewalk.dma.memory.Addresses;
@@ -17,9 +18,11 @@ import java.lang.invoke.VarHandle;
  * other call may run.
  *
  * <p>Differs from Linux: where Linux takes a large leaf for a table (iommu:VTD-19, VTD-23), the leaf and the memory
- * behind it stay as they are and the log gets a WARN of the site {@code vtd.superpage-walk}.
+ * behind it stay as they are and the machine's log gets the hazard {@value #SUPERPAGE_WALK}.
  */
 public final class VtdSecondStage implements PageTable {
+    /** The hazard of walking through a large leaf as though it were a table. */
+    public static final String SUPERPAGE_WALK = "vtd.superpage-walk";
     /** Levels of tables that no unit has narrowed yet. */
     public static final int INITIAL_LEVELS = 5;
     /** Address bits of tables that no unit has narrowed yet. */
@@ -161,6 +164,13 @@ public final class VtdSecondStage implements PageTable {
         return VtdPteLayout.isPresent(entry)
                 ? VtdPteLayout.address(entry) + (iova & (VtdPteLayout.bytesAt(level) - 1))
                 : 0;
+    }
+
+    /** Addresses as the tables have them: as many bits as the levels have. */
+    @Override
+    public void forEachLeaf(long firstIova, long lastIova, LeafVisitor visitor) {
+        long lastPfn = Addresses.min(lastIova >>> Addresses.PAGE_SHIFT, VtdPteLayout.pagesAt(tree.levels() + 1) - 1);
+        tree.forEachLeaf(tree.rootPhysAddr(), tree.levels(), firstIova >>> Addresses.PAGE_SHIFT, lastPfn, visitor);
     }
 
     private long maxAddrOpaque() {

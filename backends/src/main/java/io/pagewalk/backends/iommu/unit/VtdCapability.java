@@ -2,6 +2,7 @@ package io.pagewalk.backends.iommu.unit;
 
 /** What a unit says of itself in its capability registers. Implements iommu:VTD-1 and iommu:VTD-2. */
 public final class VtdCapability {
+    private static final long CAP_CM = 1L << 7;
     private static final long CAP_PSI = 1L << 39;
     private static final long ECAP_COHERENT = 1;
     private static final long ECAP_QI = 1L << 1;
@@ -38,8 +39,11 @@ public final class VtdCapability {
      * @return its value
      */
     public static long ecap(VtdFeatures features) {
-        long always = ECAP_COHERENT | ECAP_QI | ECAP_PT | (((long) VtdRegisters.IVA / 16) << 8);
-        return features.snoopControl() ? always | ECAP_SC : always;
+        return ECAP_COHERENT
+                | ECAP_QI
+                | (((long) VtdRegisters.IVA / 16) << 8)
+                | (features.snoopControl() ? ECAP_SC : 0)
+                | (features.passThrough() ? ECAP_PT : 0);
     }
 
     /**
@@ -128,6 +132,26 @@ public final class VtdCapability {
     public static int largeLevels(long cap) {
         int sizes = (int) (cap >>> 34) & 3;
         return 32 - Integer.numberOfLeadingZeros(sizes);
+    }
+
+    /**
+     * Whether a unit lets addresses pass where a context entry says so.
+     *
+     * @param ecap the ECAP register
+     * @return PT
+     */
+    public static boolean passThrough(long ecap) {
+        return (ecap & ECAP_PT) != 0;
+    }
+
+    /**
+     * Whether a unit also caches what is not present, so that software must invalidate after each map (iommu:CORE-3).
+     *
+     * @param cap the CAP register
+     * @return CM
+     */
+    public static boolean cachingMode(long cap) {
+        return (cap & CAP_CM) != 0;
     }
 
     /**

@@ -13,6 +13,7 @@ import io.pagewalk.dma.spi.BackendOptions;
  * @param faultRecords fault recording registers, 1 to 256
  * @param maxAddressMask largest page-selective invalidation, as the binary logarithm of its pages, 0 to 52
  * @param snoopControl whether leaves may ask for snooping (bit 11)
+ * @param passThrough whether context entries may let addresses pass
  */
 public record VtdFeatures(
         int widthBits,
@@ -21,9 +22,10 @@ public record VtdFeatures(
         int iotlbEntries,
         int faultRecords,
         int maxAddressMask,
-        boolean snoopControl) {
+        boolean snoopControl,
+        boolean passThrough) {
     /** 48 bits, 2 MiB and 1 GiB pages, 256 IOTLB entries, 8 fault records. */
-    public static final VtdFeatures DEFAULT = new VtdFeatures(48, 2, 52, 256, 8, 18, true);
+    public static final VtdFeatures DEFAULT = new VtdFeatures(48, 2, 52, 256, 8, 18, true, true);
 
     /** Checks the numbers. */
     public VtdFeatures {
@@ -43,7 +45,8 @@ public record VtdFeatures(
 
     /**
      * Takes what a backend's options say: {@code iommu.widthBits}, {@code iommu.superpages} (0 to 2 sizes),
-     * {@code iommu.hostBits}, {@code iommu.iotlbEntries}, {@code iommu.faultRecords}, {@code iommu.maxAddressMask}.
+     * {@code iommu.hostBits}, {@code iommu.iotlbEntries}, {@code iommu.faultRecords}, {@code iommu.maxAddressMask},
+     * {@code iommu.passThrough} (0 for a unit without it).
      *
      * @param options the options
      * @return the features
@@ -57,7 +60,8 @@ public record VtdFeatures(
                 number(options, "iommu.iotlbEntries", DEFAULT.iotlbEntries),
                 number(options, "iommu.faultRecords", DEFAULT.faultRecords),
                 number(options, "iommu.maxAddressMask", DEFAULT.maxAddressMask),
-                DEFAULT.snoopControl);
+                DEFAULT.snoopControl,
+                number(options, "iommu.passThrough", 1) != 0);
     }
 
     private static int number(BackendOptions options, String name, int otherwise) {

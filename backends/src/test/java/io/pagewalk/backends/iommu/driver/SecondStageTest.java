@@ -2,7 +2,7 @@ package io.pagewalk.backends.iommu.driver;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.pagewalk.backends.iommu.pgtable.IommuProt;
+import io.pagewalk.backends.iommu.api.IommuProt;
 import io.pagewalk.backends.iommu.pgtable.TablePageList;
 import io.pagewalk.dma.Errno;
 import io.pagewalk.dma.KernelLog;
@@ -89,7 +89,8 @@ class SecondStageTest {
         assertThat(world.map(0x7f_ffff_f000L, 0, KIB4, 2)).isEqualTo(-Errno.EFAULT);
         assertThat(world.machine.log().entries())
                 .extracting(KernelLog.Entry::text)
-                .containsOnly("iommu width (39) is not sufficient for the mapped address (8000001000)");
+                .containsOnly(
+                        "intel_iommu_map: iommu width (39) is not sufficient for the mapped address (8000001000)");
     }
 
     @Test
@@ -140,7 +141,7 @@ class SecondStageTest {
         assertThat(world.table.iovaToPhys(0x1000)).isEqualTo(0x800_0000);
         KernelLog.Entry entry = world.machine.log().entries().get(0);
         assertThat(entry.kind()).isEqualTo(KernelLog.Kind.WARN);
-        assertThat(entry.text()).isEqualTo("DMA PTE for vPFN 0x1 already set (to 8000003 not 9000003)");
+        assertThat(entry.text()).isEqualTo("ERROR: DMA PTE for vPFN 0x1 already set (to 8000003 not 9000003)");
     }
 
     @Test

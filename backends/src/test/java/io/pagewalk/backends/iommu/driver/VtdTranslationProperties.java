@@ -2,7 +2,7 @@ package io.pagewalk.backends.iommu.driver;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.pagewalk.backends.iommu.pgtable.IommuProt;
+import io.pagewalk.backends.iommu.api.IommuProt;
 import io.pagewalk.backends.iommu.unit.VtdRegisters;
 import io.pagewalk.dma.Access;
 import io.pagewalk.dma.spi.BusPort;

@@ -7,6 +7,7 @@ import io.pagewalk.backends.iommu.iova.IovaTree;
 import io.pagewalk.backends.iommu.pgtable.TablePageList;
 import io.pagewalk.dma.Machine;
 import java.util.Collections;
+import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 
@@ -18,9 +19,14 @@ class FlushQueueTest {
     private final Machine machine = Machine.builder().ramBytes(16 << 20).cpus(2).build();
     private final RecordingDriver driver = new RecordingDriver(RecordingDriver.APERTURE_48);
     private final IovaDomain iovas = new IovaDomain(machine, 4096, 1, true);
-    private final IommuCore core = new IommuCore(driver.newTable(), driver, 2, machine.log());
-    private final FlushQueue queue = new FlushQueue(2, machine.clock(), core, driver, iovas);
+    private final IommuCore core = new IommuCore(driver.newTable(), driver, machine.log());
+    private final FlushQueue queue = new FlushQueue(2, FlushOptions.PER_CPU, machine.clock(), core, driver, iovas);
     private final TablePageList none = new TablePageList();
+
+    @BeforeEach
+    void attach() {
+        core.attachedAs(2);
+    }
 
     /** Takes a page and queues it at once, as a map and an unmap do. */
     private long mapAndUnmap(int cpu) {

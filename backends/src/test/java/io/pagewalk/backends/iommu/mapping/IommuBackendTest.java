@@ -24,8 +24,8 @@ class IommuBackendTest {
     private static final long PAGE = 0x1000;
 
     private static IommuDomain domain(Machine machine, DeviceConfig config, RecordingDriver driver) {
-        Device device = machine.addDevice(config);
-        return new IommuDomain(device, driver.newTable(), driver, 2, false, new IovaUsage(machine.cpus()));
+        return new IommuDomain(
+                machine, config.name(), driver.newTable(), driver, false, new IovaUsage(machine.cpus()));
     }
 
     private static List<String> ranges(IovaDomain iovas) {
@@ -41,7 +41,7 @@ class IommuBackendTest {
     private static List<String> reservedFor(DeviceConfig config) {
         Machine machine = World.builder().hostBridgeWindows(World.pcWindows()).build();
         IommuDomain domain = domain(machine, config, new RecordingDriver(RecordingDriver.APERTURE_48));
-        assertThat(domain.init()).isZero();
+        assertThat(domain.init(machine.addDevice(config))).isZero();
         return ranges(domain.iovas());
     }
 
@@ -70,7 +70,7 @@ class IommuBackendTest {
                 .withRanges(new DmaRange(0, 0x1000_0000L, 0x1000_0000L), new DmaRange(0, 0x1800_0000L, 0x1000_0000L));
         Machine machine = World.builder().build();
         assertThat(domain(machine, config, new RecordingDriver(RecordingDriver.APERTURE_48))
-                        .init())
+                        .init(machine.addDevice(config)))
                 .isEqualTo(-Errno.EINVAL);
     }
 

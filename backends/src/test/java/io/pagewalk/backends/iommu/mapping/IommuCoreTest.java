@@ -2,10 +2,11 @@ package io.pagewalk.backends.iommu.mapping;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.pagewalk.backends.iommu.pgtable.IommuProt;
+import io.pagewalk.backends.iommu.api.IommuProt;
 import io.pagewalk.dma.Errno;
 import io.pagewalk.dma.Machine;
 import io.pagewalk.dma.scatterlist.SgTable;
+import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 
@@ -17,12 +18,17 @@ class IommuCoreTest {
     private final Machine machine = Machine.builder().ramBytes(16 << 20).build();
     private final RecordingDriver driver = new RecordingDriver(RecordingDriver.APERTURE_39);
     private final TreeMapPageTable table = (TreeMapPageTable) driver.newTable();
-    private final IommuCore core = new IommuCore(table, driver, 2, machine.log());
+    private final IommuCore core = new IommuCore(table, driver, machine.log());
 
     private InvalidationGather gather(boolean queued) {
         InvalidationGather gather = new InvalidationGather();
         gather.init(queued);
         return gather;
+    }
+
+    @BeforeEach
+    void attach() {
+        core.attachedAs(2);
     }
 
     /** What the core does with each chunk that the driver unmapped (iommu:CORE-26). */

@@ -2,7 +2,7 @@ package io.pagewalk.backends.iommu.mapping;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.pagewalk.backends.iommu.pgtable.IommuProt;
+import io.pagewalk.backends.iommu.api.IommuProt;
 import io.pagewalk.dma.Dma;
 import io.pagewalk.dma.DmaAttrs;
 import io.pagewalk.dma.DmaDirection;
@@ -33,7 +33,7 @@ class IommuDmaOpsTest {
             assertThat(protOf(world, DmaDirection.FROM_DEVICE, DmaAttrs.PRIVILEGED))
                     .isEqualTo(IommuProt.WRITE | IommuProt.CACHE | IommuProt.PRIV);
         }
-        try (World world = World.strict(config -> config.withCoherent(false))) {
+        try (World world = World.nonCoherent(new World.Caches(), true)) {
             assertThat(protOf(world, DmaDirection.TO_DEVICE, 0)).isEqualTo(IommuProt.READ);
         }
     }
@@ -141,9 +141,76 @@ class IommuDmaOpsTest {
             assertThat(world.ops.mergeBoundary(world.device)).isEqualTo(0xfff);
             assertThat(world.ops.maxMappingSize(world.device)).isEqualTo(-1L);
         }
-        try (World world = World.untrusted(config -> config.withCoherent(false).withMinAlignMask(0xfff))) {
+        try (World world = World.nonCoherent(new World.Caches(), false)) {
             assertThat(world.ops.mayNeedSync(world.device)).isTrue();
             assertThat(world.ops.maxMappingSize(world.device)).isEqualTo(262144 - 4096);
+        }
+    }
+
+    // ---- devices that do not snoop
+
+    @Test
+    @DisplayName("iommu:DMAP-6, DMAP-7, DMAP-11: caches are told of physical addresses, unless the caller skips it")
+    void cachesAreToldOfEachStep() {
+        World.Caches caches = new World.Caches();
+        try (World world = World.nonCoherent(caches, true)) {
+            long dmaAddr = world.ops.mapPage(world.device, 0, RAM + 8, 0x10, DmaDirection.TO_DEVICE, 0);
+            world.ops.syncForCpu(world.device, 0, dmaAddr + 4, 4, DmaDirection.TO_DEVICE);
+            world.ops.syncForDevice(world.device, 0, dmaAddr, 8, DmaDirection.TO_DEVICE);
+            world.ops.unmapPage(world.device, 0, dmaAddr, 0x10, DmaDirection.TO_DEVICE, 0);
+            assertThat(caches.calls)
+                    .containsExactly(
+                            "device 0x800008+0x10 TO_DEVICE",
+                            "cpu 0x80000c+0x4 TO_DEVICE",
+                            "device 0x800008+0x8 TO_DEVICE",
+                            "cpu 0x800008+0x10 TO_DEVICE");
+            caches.calls.clear();
+            int skip = DmaAttrs.SKIP_CPU_SYNC;
+            long quiet = world.ops.mapPage(world.device, 0, RAM, 0x10, DmaDirection.TO_DEVICE, skip);
+            world.ops.unmapPage(world.device, 0, quiet, 0x10, DmaDirection.TO_DEVICE, skip);
+            assertThat(caches.calls).isEmpty();
+        }
+    }
+
+    @Test
+    @DisplayName("iommu:SG-4, SG-20: a list is synced entry by entry before its lengths change, and before it is unmapped")
+    void cachesAreToldOfEachEntry() {
+        World.Caches caches = new World.Caches();
+        try (World world = World.nonCoherent(caches, true)) {
+            SgTable sg = new SgTable(2).add(RAM + 8, 0x10).add(RAM + PAGE, PAGE);
+            int segments = world.ops.mapSg(world.device, 0, sg, 2, DmaDirection.FROM_DEVICE, 0);
+            assertThat(segments).isEqualTo(2);
+            world.ops.syncSgForCpu(world.device, 0, sg, 1, DmaDirection.FROM_DEVICE);
+            world.ops.syncSgForDevice(world.device, 0, sg, 1, DmaDirection.FROM_DEVICE);
+            world.ops.unmapSg(world.device, 0, sg, 2, DmaDirection.FROM_DEVICE, 0);
+            assertThat(caches.calls)
+                    .containsExactly(
+                            "device 0x800008+0x10 FROM_DEVICE",
+                            "device 0x801000+0x1000 FROM_DEVICE",
+                            "cpu 0x800008+0x10 FROM_DEVICE",
+                            "device 0x800008+0x10 FROM_DEVICE",
+                            "cpu 0x800008+0x10 FROM_DEVICE",
+                            "cpu 0x801000+0x1000 FROM_DEVICE");
+            caches.calls.clear();
+            int skip = DmaAttrs.SKIP_CPU_SYNC;
+            world.ops.mapSg(world.device, 0, sg, 2, DmaDirection.FROM_DEVICE, skip);
+            world.ops.unmapSg(world.device, 0, sg, 2, DmaDirection.FROM_DEVICE, skip);
+            assertThat(caches.calls).isEmpty();
+        }
+    }
+
+    @Test
+    @DisplayName("iommu:DMAP-6, DMAP-11: of a bounced buffer the caches see the bounce buffer, before it is copied back")
+    void cachesSeeTheBounceBuffer() {
+        World.Caches caches = new World.Caches();
+        try (World world = World.nonCoherent(caches, false)) {
+            long dmaAddr = world.ops.mapPage(world.device, 0, RAM + 8, 0x10, DmaDirection.FROM_DEVICE, 0);
+            long bounce = world.table.iovaToPhys(dmaAddr);
+            assertThat(bounce).isNotEqualTo(RAM + 8);
+            world.ops.syncForCpu(world.device, 0, dmaAddr, 0x10, DmaDirection.FROM_DEVICE);
+            world.ops.unmapPage(world.device, 0, dmaAddr, 0x10, DmaDirection.FROM_DEVICE, 0);
+            String at = String.format(" 0x%x+0x10 FROM_DEVICE", bounce);
+            assertThat(caches.calls).containsExactly("device" + at, "cpu" + at, "cpu" + at);
         }
     }
 

@@ -57,6 +57,22 @@ final class RecordingDriver implements IommuDriver {
     }
 
     @Override
+    public int attachIdentity(Device device) {
+        record("identity " + device.name());
+        return 0;
+    }
+
+    @Override
+    public void detach(Device device) {
+        record("detach " + device.name());
+    }
+
+    @Override
+    public void destroy(PageTable table) {
+        record("destroy");
+    }
+
+    @Override
     public BusPort port(Device device) {
         throw new AssertionError("no test here uses the bus");
     }

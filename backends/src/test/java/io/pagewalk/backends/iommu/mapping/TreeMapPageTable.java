@@ -1,5 +1,6 @@
 package io.pagewalk.backends.iommu.mapping;
 
+import io.pagewalk.backends.iommu.pgtable.LeafVisitor;
 import io.pagewalk.backends.iommu.pgtable.PageTable;
 import io.pagewalk.backends.iommu.pgtable.TablePageList;
 import io.pagewalk.dma.Errno;
@@ -97,6 +98,16 @@ final class TreeMapPageTable implements PageTable {
             return 0;
         }
         return entry.getValue().physAddr() + (iova - entry.getKey());
+    }
+
+    @Override
+    public synchronized void forEachLeaf(long firstIova, long lastIova, LeafVisitor visitor) {
+        leaves.forEach((iova, leaf) -> {
+            if (Long.compareUnsigned(iova, lastIova) <= 0
+                    && Long.compareUnsigned(iova + leaf.sizeBytes() - 1, firstIova) >= 0) {
+                visitor.leaf(iova, leaf.physAddr(), leaf.sizeBytes(), leaf.prot() & 3);
+            }
+        });
     }
 
     @Override

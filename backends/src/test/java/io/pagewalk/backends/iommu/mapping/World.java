@@ -2,12 +2,16 @@ package io.pagewalk.backends.iommu.mapping;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.pagewalk.backends.iommu.api.IommuDomainType;
 import io.pagewalk.backends.swiotlb.SwiotlbBoot;
 import io.pagewalk.backends.swiotlb.SwiotlbPool;
+import io.pagewalk.dma.ArchConfig;
+import io.pagewalk.dma.CacheMaintenance;
 import io.pagewalk.dma.Device;
 import io.pagewalk.dma.DeviceConfig;
 import io.pagewalk.dma.DmaDirection;
 import io.pagewalk.dma.DmaFailure;
+import io.pagewalk.dma.KernelConfig;
 import io.pagewalk.dma.Machine;
 import io.pagewalk.dma.memory.PhysRange;
 import io.pagewalk.dma.spi.BackendOptions;
@@ -35,7 +39,8 @@ final class World implements AutoCloseable {
         this.driver = driver;
         SwiotlbPool pool = SwiotlbBoot.boot(
                 machine, BackendOptions.NONE, machine.commandLine().contains("swiotlb=1024"));
-        this.backend = new IommuBackend(machine, driver, pool, lazy);
+        IommuDomainType type = lazy ? IommuDomainType.DMA_FQ : IommuDomainType.DMA;
+        this.backend = new IommuBackend(machine, driver, pool, IommuBoot.fixed(machine, type));
         this.device = machine.addDevice(change.apply(DeviceConfig.named("nic")));
         this.ops = backend.attach(device);
         this.table = driver.tables.get(0);
@@ -43,6 +48,33 @@ final class World implements AutoCloseable {
 
     static Machine.Builder builder() {
         return Machine.builder().ramBytes(64 << 20).cpus(CPUS);
+    }
+
+    /** Caches that note what they are told. */
+    static final class Caches implements CacheMaintenance {
+        final List<String> calls = new ArrayList<>();
+
+        @Override
+        public void syncForDevice(long physAddr, long sizeBytes, DmaDirection direction) {
+            calls.add(String.format("device 0x%x+0x%x %s", physAddr, sizeBytes, direction));
+        }
+
+        @Override
+        public void syncForCpu(long physAddr, long sizeBytes, DmaDirection direction) {
+            calls.add(String.format("cpu 0x%x+0x%x %s", physAddr, sizeBytes, direction));
+        }
+    }
+
+    /** A device that does not snoop. */
+    static World nonCoherent(Caches caches, boolean trusted) {
+        Machine machine = builder()
+                .commandLine("swiotlb=1024")
+                .kernelConfig(KernelConfig.distribution()
+                        .withArch(ArchConfig.x86().withCacheMaintenance(caches)))
+                .build();
+        UnaryOperator<DeviceConfig> change =
+                config -> config.withCoherent(false).withTrusted(trusted).withMinAlignMask(0xfff);
+        return new World(machine, new RecordingDriver(RecordingDriver.APERTURE_48), false, change);
     }
 
     static World strict() {

@@ -2,6 +2,7 @@ package io.pagewalk.backends.iommu.pgtable;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.pagewalk.backends.iommu.api.IommuProt;
 import org.junit.jupiter.api.Test;
 
 /** iommu:VTD-9 to VTD-11, VTD-13. */

@@ -71,7 +71,7 @@ class LayoutsTest {
     /** iommu:VTD-2, VTD-3, VTD-5. */
     @Test
     void capabilitiesAreReadAsTheyAreWritten() {
-        VtdFeatures features = new VtdFeatures(42, 1, 46, 64, 5, 9, true);
+        VtdFeatures features = new VtdFeatures(42, 1, 46, 64, 5, 9, true, true);
         long cap = VtdCapability.cap(features);
 
         assertThat(VtdCapability.highestAgaw(cap)).isEqualTo(2);
@@ -83,7 +83,7 @@ class LayoutsTest {
         assertThat(VtdCapability.faultRecords(cap)).isEqualTo(5);
         assertThat(VtdCapability.faultRecordOffset(cap)).isEqualTo(VtdRegisters.FRCD);
         assertThat(cap >>> 7 & 1).as("caching mode").isZero();
-        assertThat(VtdCapability.largeLevels(VtdCapability.cap(new VtdFeatures(48, 0, 52, 1, 1, 0, false))))
+        assertThat(VtdCapability.largeLevels(VtdCapability.cap(new VtdFeatures(48, 0, 52, 1, 1, 0, false, true))))
                 .isZero();
         assertThat(VtdCapability.largeLevels(VtdCapability.cap(VtdFeatures.DEFAULT)))
                 .isEqualTo(2);
@@ -103,7 +103,7 @@ class LayoutsTest {
                 .with("iommu.iotlbEntries", 16)
                 .with("iommu.faultRecords", 1));
 
-        assertThat(features).isEqualTo(new VtdFeatures(39, 0, 52, 16, 1, 18, true));
+        assertThat(features).isEqualTo(new VtdFeatures(39, 0, 52, 16, 1, 18, true, true));
         assertThat(VtdFeatures.of(BackendOptions.NONE)).isEqualTo(VtdFeatures.DEFAULT);
     }
 

@@ -28,7 +28,7 @@ class VtdUnitTest {
     private static final long NOT_RAM = 0x4000_0000L;
 
     private final PhysicalMemory memory = PhysicalMemory.create(RamMap.sizedWithHole(16 << 20), 4096);
-    private VtdUnit unit = unit(new VtdFeatures(39, 2, 40, 16, 2, 18, true));
+    private VtdUnit unit = unit(new VtdFeatures(39, 2, 40, 16, 2, 18, true, true));
     private BusPort port = port(REQUESTER);
 
     private VtdUnit unit(VtdFeatures features) {
@@ -193,14 +193,14 @@ class VtdUnitTest {
     /** iommu:FLT-7. */
     @Test
     void largePagesAndSnoopingAreReservedWhereTheUnitLacksThem() {
-        rebuild(new VtdFeatures(39, 0, 40, 16, 2, 18, false));
+        rebuild(new VtdFeatures(39, 0, 40, 16, 2, 18, false, true));
         memory.putLong(LEVEL1 + 8, 0x80_0803);
         assertFault(0xc, Access.READ, 0x1000);
         memory.putLong(LEVEL2, 0x80_0083);
         assertFault(0xc, Access.READ, 0x1000);
         memory.putLong(LEVEL3, 0x4000_0083);
         assertFault(0xc, Access.READ, 0x1000);
-        rebuild(new VtdFeatures(39, 1, 40, 16, 2, 18, true));
+        rebuild(new VtdFeatures(39, 1, 40, 16, 2, 18, true, true));
         memory.putLong(LEVEL3, LEVEL2 | 3);
         memory.putLong(LEVEL2, 0x80_0883);
         assertThat(read(0x1234)).isEqualTo(0x80_1234);

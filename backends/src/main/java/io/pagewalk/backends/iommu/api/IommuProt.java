@@ -1,4 +1,4 @@
-package io.pagewalk.backends.iommu.pgtable;
+package io.pagewalk.backends.iommu.api;
 
 /** Permission bits of an IOMMU mapping (iommu:CONV-7). */
 public final class IommuProt {

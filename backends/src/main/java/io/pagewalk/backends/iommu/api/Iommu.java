@@ -1,0 +1,93 @@
+package io.pagewalk.backends.iommu.api;
+
+import io.pagewalk.dma.Device;
+import io.pagewalk.dma.DmaException;
+import io.pagewalk.dma.Machine;
+import java.util.List;
+
+/** The IOMMU of a machine, beyond what the DMA API does with it. Attaching is for one thread. */
+public interface Iommu {
+    /**
+     * Finds the IOMMU of a machine.
+     *
+     * @param machine the machine
+     * @return its IOMMU
+     * @throws IllegalArgumentException when it has none
+     */
+    static Iommu of(Machine machine) {
+        Iommu found = machine.part(Iommu.class);
+        if (found == null) {
+            throw new IllegalArgumentException(
+                    "a machine with backend " + machine.backendName() + " has no IOMMU; iommu-strict has one");
+        }
+        return found;
+    }
+
+    /**
+     * Allocates an empty domain, {@code iommu_paging_domain_alloc}.
+     *
+     * @return a domain without devices, of 57 bits and 4 KiB pages until the first attach (iommu:VTD-4)
+     * @throws DmaException when there is no page for its root
+     */
+    IommuPagingDomain allocPagingDomain();
+
+    /**
+     * The domain that translates for a device at the moment.
+     *
+     * @param device a device of the machine
+     * @return a view of it
+     */
+    IommuDomainView domainOf(Device device);
+
+    /**
+     * The domain that the DMA API uses for a device.
+     *
+     * @param device a device of the machine
+     * @return a view of its default domain
+     */
+    IommuDomainView defaultDomainOf(Device device);
+
+    /**
+     * Lets a device's addresses pass untranslated, as {@code iommu_attach_device} of the driver's identity domain does
+     * (iommu:CORE-6, GRP-2).
+     *
+     * @param device a device of the machine, alone in its group
+     * @return 0; -EINVAL when it shares its group; -EBUSY when it is behind another domain than its default one
+     */
+    int attachIdentity(Device device);
+
+    /**
+     * Blocks a device (iommu:CORE-6, GRP-2).
+     *
+     * @param device a device of the machine, alone in its group
+     * @return 0; -EINVAL when it shares its group, or has a region that must always be mapped (GRP-4); -EBUSY when it is
+     *     behind another domain than its default one
+     */
+    int attachBlocked(Device device);
+
+    /**
+     * Puts a device back behind its default domain (iommu:GRP-5).
+     *
+     * @param device a device of the machine
+     */
+    void detach(Device device);
+
+    /**
+     * Writes a group's {@code type} file (iommu:CORE-9). The devices of a machine have their drivers bound from the
+     * beginning, so that the one change possible is from DMA to DMA-FQ, live.
+     *
+     * @param device a device of the group
+     * @param type {@code identity}, {@code DMA}, {@code DMA-FQ} or {@code auto}
+     * @return 0; -EINVAL for any other text; -EPERM for a change that bound drivers forbid; -ENOMEM when there is no
+     *     memory for the queue
+     */
+    int setDefaultType(Device device, String type);
+
+    /**
+     * What a device may not map, {@code iommu_get_group_resv_regions} (iommu:CORE-31, CORE-33).
+     *
+     * @param device a device of the machine
+     * @return the regions of its group, ordered by start
+     */
+    List<ReservedRegion> reservedRegions(Device device);
+}

@@ -1,0 +1,153 @@
+package io.pagewalk.backends.iommu.mapping;
+
+import io.pagewalk.backends.iommu.api.IommuDomainType;
+import io.pagewalk.backends.iommu.api.IommuFaultHandler;
+import io.pagewalk.backends.iommu.api.IommuPagingDomain;
+import io.pagewalk.backends.iommu.api.LeafRun;
+import io.pagewalk.backends.iommu.api.LiveMapping;
+import io.pagewalk.backends.iommu.driver.IommuDriver;
+import io.pagewalk.backends.iommu.pgtable.PageTable;
+import io.pagewalk.dma.Device;
+import io.pagewalk.dma.Errno;
+import io.pagewalk.dma.Gfp;
+import io.pagewalk.dma.KernelLog;
+import io.pagewalk.dma.memory.Addresses;
+import io.pagewalk.dma.scatterlist.SgTable;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/** A domain whose owner makes its mappings. Implements iommu:CORE-14 to CORE-22 for library users. */
+final class PagingDomain extends TableDomain implements IommuPagingDomain {
+    private static final int REFUSED_GFP = Gfp.DMA | Gfp.DMA32 | Gfp.HIGHMEM | Gfp.COMP;
+
+    private final IommuGroups groups;
+    private final IommuDriver driver;
+    private final KernelLog.Site gfpSite;
+    private final MappingBook book = new MappingBook();
+    private volatile @Nullable IommuFaultHandler faultHandler;
+    private boolean closed;
+
+    PagingDomain(PageTable table, IommuDriver driver, KernelLog log, IommuGroups groups) {
+        super(table, driver, log);
+        this.groups = groups;
+        this.driver = driver;
+        this.gfpSite = log.site("iommu_map: gfp");
+    }
+
+    @Override
+    public IommuDomainType type() {
+        return IommuDomainType.UNMANAGED;
+    }
+
+    // ---- devices
+
+    @Override
+    public int attach(Device device) {
+        return groups.of(device).attach(this);
+    }
+
+    @Override
+    public void detach(Device device) {
+        groups.of(device).detach(this);
+    }
+
+    @Override
+    public void close() {
+        if (closed) {
+            return;
+        }
+        groups.requireUnused(this);
+        closed = true;
+        driver.destroy(table());
+    }
+
+    // ---- mapping
+
+    @Override
+    public int map(long iova, long physAddr, long sizeBytes, int prot, int gfp, String owner) {
+        if ((gfp & REFUSED_GFP) != 0) {
+            return refuseGfp(gfp);
+        }
+        int result = core().map(iova, physAddr, sizeBytes, prot);
+        if (result == 0 && sizeBytes != 0) {
+            enter(iova, physAddr, sizeBytes, prot, owner);
+        }
+        return result;
+    }
+
+    private int refuseGfp(int gfp) {
+        if (gfpSite.isFirst()) {
+            gfpSite.warn(
+                    "allocation flags " + Addresses.hex(gfp) + " choose a zone or a compound page (iommu:CORE-14)");
+        }
+        return -Errno.EINVAL;
+    }
+
+    /** Where something was mapped before, the tables decide whose it is (iommu:VTD-17, VTD-18). */
+    private void enter(long iova, long physAddr, long sizeBytes, int prot, String owner) {
+        long last = Addresses.last(iova, sizeBytes);
+        if (book.overlapping(iova, last).isEmpty()) {
+            book.add(new LiveMapping(iova, sizeBytes, physAddr, prot, owner));
+            return;
+        }
+        table().forEachLeaf(iova, last, (leafIova, leafPhysAddr, leafBytes, perm) -> {
+            long first = Addresses.max(leafIova, iova);
+            long leafLast = Addresses.min(Addresses.last(leafIova, leafBytes), last);
+            if (leafPhysAddr + (first - leafIova) == physAddr + (first - iova)) {
+                book.add(new LiveMapping(first, leafLast - first + 1, physAddr + (first - iova), prot, owner));
+            }
+        });
+    }
+
+    @Override
+    public long mapSg(long iova, SgTable sg, int nents, int prot, String owner) {
+        long mapped = core().mapSg(iova, sg, nents, prot);
+        long at = iova;
+        for (int i = 0; i < nents && mapped > at - iova; i++) {
+            enter(at, sg.physAddr(i), sg.lengthBytes(i), prot, owner);
+            at += sg.lengthBytes(i);
+        }
+        return mapped;
+    }
+
+    @Override
+    public long unmap(long iova, long sizeBytes) {
+        long unmapped = core().unmap(iova, sizeBytes);
+        if (unmapped != 0) {
+            book.remove(iova, Addresses.last(iova, unmapped));
+        }
+        return unmapped;
+    }
+
+    // ---- looking
+
+    @Override
+    public @Nullable LiveMapping find(long iova) {
+        LeafRun leaf = leafAt(iova);
+        if (leaf == null) {
+            return null;
+        }
+        LiveMapping entered = book.at(iova);
+        return entered != null && entered.physAddr() - entered.iova() == leaf.physAddr() - leaf.iova()
+                ? new LiveMapping(entered.iova(), entered.sizeBytes(), entered.physAddr(), leaf.perm(), entered.owner())
+                : new LiveMapping(leaf.iova(), leaf.sizeBytes(), leaf.physAddr(), leaf.perm(), "");
+    }
+
+    @Override
+    List<LiveMapping> mappings() {
+        return book.all();
+    }
+
+    // ---- faults
+
+    @Override
+    public void setFaultHandler(IommuFaultHandler handler) {
+        faultHandler = handler;
+    }
+
+    @Override
+    public int reportFault(Device device, long iova, boolean write) {
+        IommuFaultHandler handler = faultHandler;
+        return handler == null ? -Errno.ENOSYS : handler.onFault(device, iova, write);
+    }
+}
