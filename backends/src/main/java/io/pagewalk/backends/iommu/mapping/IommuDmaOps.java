@@ -7,17 +7,22 @@ import io.pagewalk.dma.Dma;
 import io.pagewalk.dma.DmaAttrs;
 import io.pagewalk.dma.DmaDirection;
 import io.pagewalk.dma.Errno;
+import io.pagewalk.dma.FailureReason;
+import io.pagewalk.dma.UserMapping;
+import io.pagewalk.dma.UserVma;
 import io.pagewalk.dma.memory.Addresses;
 import io.pagewalk.dma.scatterlist.SgTable;
 import io.pagewalk.dma.spi.CoherentPages;
 import io.pagewalk.dma.spi.DmaOps;
+import io.pagewalk.dma.spi.DmaPages;
 import java.util.concurrent.atomic.AtomicLong;
 import org.jspecify.annotations.Nullable;
 
 /**
  * The driver's side of one device behind an IOMMU.
  *
- * <p>Implements iommu:DMAP-1 to DMAP-13, SG-1 to SG-4, SG-19, DALLOC-5, BNC-3, dma-core:MSK-2, MSK-3, MSK-8.
+ * <p>Implements iommu:DMAP-1 to DMAP-13, SG-1 to SG-4, SG-19, DALLOC-1 to DALLOC-5, BNC-3, dma-core:MSK-2, MSK-3, MSK-8,
+ * MSK-14, FE-54.
  * Thread-safe. Mapping, unmapping and sync allocate nothing.
  */
 final class IommuDmaOps implements DmaOps {
@@ -28,6 +33,8 @@ final class IommuDmaOps implements DmaOps {
     private final IommuDomain domain;
     private final CoreMapper core;
     private final SgMapper lists;
+    private final DevicePages pages;
+    private final AtomicLong coherentPages;
     private final CoherentMapper coherent;
     private final UntrustedBounce bounce;
     private final DeviceCaches caches;
@@ -46,7 +53,9 @@ final class IommuDmaOps implements DmaOps {
         this.domain = domain;
         this.core = new CoreMapper(device, domain, iovas);
         this.lists = new SgMapper(device, domain, iovas);
-        this.coherent = new CoherentMapper(device, domain, iovas, core, coherentPages);
+        this.pages = new DevicePages(device);
+        this.coherentPages = coherentPages;
+        this.coherent = new CoherentMapper(device, domain, iovas, core, pages, coherentPages);
         this.bounce = new UntrustedBounce(device, pool, domain.granuleBytes());
         this.caches = new DeviceCaches(device);
     }
@@ -208,15 +217,75 @@ final class IommuDmaOps implements DmaOps {
         }
     }
 
+    // ---- memory
+
     @Override
     public @Nullable CoherentPages allocCoherent(Device dev, int cpu, long sizeBytes, int gfp, int attrs) {
-        return coherent.alloc(cpu, sizeBytes, prot(DmaDirection.BIDIRECTIONAL, device.isCoherent(), attrs), attrs);
+        return coherent.alloc(cpu, sizeBytes, coherentProt(attrs), gfp, attrs);
+    }
+
+    private int coherentProt(int attrs) {
+        return prot(DmaDirection.BIDIRECTIONAL, device.isCoherent(), attrs);
     }
 
     @Override
-    public void freeCoherent(Device dev, int cpu, CoherentPages pages, int attrs) {
-        coherent.free(cpu, pages);
+    public void freeCoherent(Device dev, int cpu, CoherentPages memory, int attrs) {
+        coherent.free(cpu, memory);
     }
+
+    /** Contiguous pages, mapped like a buffer: the streaming mask holds (dma-core:FE-54). */
+    @Override
+    public @Nullable DmaPages allocPages(Device dev, int cpu, long sizeBytes, DmaDirection direction, int gfp) {
+        long physAddr = pages.allocContiguous(sizeBytes, gfp);
+        if (physAddr == DevicePages.NO_PAGE) {
+            device.failure(cpu).record(FailureReason.NO_MEMORY, Errno.ENOMEM, sizeBytes, device.mask(), 0, 0);
+            return null;
+        }
+        long dmaAddr = mapPage(device, cpu, physAddr, sizeBytes, direction, DmaAttrs.SKIP_CPU_SYNC);
+        if (dmaAddr == Dma.DMA_MAPPING_ERROR) {
+            pages.free(physAddr, sizeBytes);
+            return null;
+        }
+        coherentPages.addAndGet(sizeBytes >>> Addresses.PAGE_SHIFT);
+        return new DmaPages(physAddr, dmaAddr, sizeBytes);
+    }
+
+    @Override
+    public void freePages(Device dev, int cpu, DmaPages memory, DmaDirection direction) {
+        unmapPage(device, cpu, memory.dmaAddr(), memory.sizeBytes(), direction, DmaAttrs.SKIP_CPU_SYNC);
+        pages.free(memory.physAddr(), memory.sizeBytes());
+        coherentPages.addAndGet(-(memory.sizeBytes() >>> Addresses.PAGE_SHIFT));
+    }
+
+    /** Mapped for both directions, whatever the caller says. */
+    @Override
+    public @Nullable SgTable allocNoncontiguous(
+            Device dev, int cpu, long sizeBytes, DmaDirection direction, int gfp, int attrs) {
+        return coherent.allocNoncontiguous(cpu, sizeBytes, coherentProt(attrs), gfp, attrs);
+    }
+
+    @Override
+    public void freeNoncontiguous(Device dev, int cpu, long sizeBytes, SgTable sg, DmaDirection direction) {
+        coherent.freeNoncontiguous(cpu, sizeBytes, sg);
+    }
+
+    @Override
+    public int getSgTable(Device dev, SgTable sg, CoherentPages memory, long sizeBytes, int attrs) {
+        return coherent.getSgTable(sg, memory, sizeBytes);
+    }
+
+    @Override
+    public UserMapping mmap(Device dev, UserVma vma, CoherentPages memory, long sizeBytes, int attrs) {
+        return coherent.mmap(vma, memory, sizeBytes, attrs);
+    }
+
+    /** dma-core:MSK-14. */
+    @Override
+    public boolean canMmap(Device dev) {
+        return true;
+    }
+
+    // ---- what it says of itself
 
     @Override
     public boolean isDmaIommu(Device dev) {

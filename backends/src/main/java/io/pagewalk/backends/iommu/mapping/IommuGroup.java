@@ -66,7 +66,7 @@ final class IommuGroup {
     }
 
     /** Moves every member, or none (iommu:GRP-3). */
-    private int setDomain(CoreDomain next) {
+    int setDomain(CoreDomain next) {
         for (int i = 0; i < members.size(); i++) {
             int error = next.attachDevice(members.get(i));
             if (error != 0) {

@@ -1,14 +1,20 @@
 package io.pagewalk.backends.iommu.mapping;
 
+import io.pagewalk.backends.iommu.api.IommuDomainType;
 import io.pagewalk.backends.iommu.driver.IommuDriver;
 import io.pagewalk.backends.iommu.pgtable.PageTable;
 import io.pagewalk.backends.iommu.pgtable.TablePageList;
 import io.pagewalk.dma.Device;
+import io.pagewalk.dma.DmaException;
+import io.pagewalk.dma.DmaFailure;
+import io.pagewalk.dma.Errno;
+import io.pagewalk.dma.FailureReason;
 import io.pagewalk.dma.spi.BusPort;
 import io.pagewalk.dma.spi.MetricSink;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
 
 /** A driver without hardware: it writes down what it is asked to do. */
 final class RecordingDriver implements IommuDriver {
@@ -19,6 +25,14 @@ final class RecordingDriver implements IommuDriver {
     final List<TreeMapPageTable> tables = new ArrayList<>();
     private final long pageSizes;
     private final long apertureEnd;
+    final List<Integer> mappedAtAttach = new ArrayList<>();
+    private @Nullable IommuDomainType preferred;
+    private boolean strictWanted;
+    private boolean deferring = true;
+    private boolean shadowing;
+    private int newTablesToFail;
+    private int mapsToFail;
+    private @Nullable Device refused;
     private boolean recording = true;
     private Runnable duringFlush = () -> {};
 
@@ -44,16 +58,76 @@ final class RecordingDriver implements IommuDriver {
         calls.add(call);
     }
 
+    void prefer(IommuDomainType type) {
+        preferred = type;
+    }
+
+    void wantStrict() {
+        strictWanted = true;
+    }
+
+    void refuseDeferredFlush() {
+        deferring = false;
+    }
+
+    void shadow() {
+        shadowing = true;
+    }
+
+    /** The next tables cannot be made. */
+    void failNewTables(int count) {
+        newTablesToFail = count;
+    }
+
+    /** The first calls that map into a new table fail. */
+    void failMaps(int count) {
+        mapsToFail = count;
+    }
+
+    void refuseAttach(Device device) {
+        refused = device;
+    }
+
+    @Override
+    public @Nullable IommuDomainType preferredType(Device device) {
+        return preferred;
+    }
+
+    @Override
+    public boolean wantsStrict() {
+        return strictWanted;
+    }
+
+    @Override
+    public boolean canDeferFlush(Device device) {
+        return deferring;
+    }
+
+    @Override
+    public boolean shadowsOnFlush(Device device) {
+        return shadowing;
+    }
+
     @Override
     public PageTable newTable() {
+        if (newTablesToFail-- > 0) {
+            throw new DmaException("no table", new DmaFailure(FailureReason.NO_MEMORY, Errno.ENOMEM, List.of(0L, 0L)));
+        }
         TreeMapPageTable table = new TreeMapPageTable(pageSizes, apertureEnd);
+        for (; mapsToFail > 0; mapsToFail--) {
+            table.failNextCall();
+        }
         tables.add(table);
         return table;
     }
 
     @Override
     public int attach(Device device, PageTable table) {
-        return 1 + tables.size();
+        mappedAtAttach.add(((TreeMapPageTable) table).leaves().size() > 0 ? 1 : 0);
+        if (refused != null) {
+            record("attach " + device.name());
+        }
+        return device == refused ? -Errno.EINVAL : 1 + tables.size();
     }
 
     @Override

@@ -15,11 +15,12 @@ final class TreeMapPageTable implements PageTable {
     record Leaf(long physAddr, long sizeBytes, int prot) {}
 
     private final TreeMap<Long, Leaf> leaves = new TreeMap<>(Long::compareUnsigned);
-    private final long pageSizes;
+    private long pageSizes;
     private final long apertureEnd;
     private long nextTablePage = 0x1000;
     private int pagesUntilFailure = Integer.MAX_VALUE;
     private int callsUntilFailure = Integer.MAX_VALUE;
+    private int callsToFail;
     private boolean freesTables;
 
     TreeMapPageTable(long pageSizes, long apertureEnd) {
@@ -35,6 +36,16 @@ final class TreeMapPageTable implements PageTable {
     /** The call after this many calls fails with -ENOMEM before it writes anything, once. */
     synchronized void failAfterCalls(int callCount) {
         callsUntilFailure = callCount;
+    }
+
+    /** One more of the next calls fails with -ENOMEM before it writes anything. */
+    synchronized void failNextCall() {
+        callsToFail++;
+    }
+
+    /** Offers other page sizes. */
+    synchronized void offer(long sizes) {
+        pageSizes = sizes;
     }
 
     /** From now on each unmap unlinks a table page. */
@@ -63,6 +74,10 @@ final class TreeMapPageTable implements PageTable {
         }
         if (Long.compareUnsigned(iova + pageSizeBytes * pageCount - 1, apertureEnd) > 0) {
             return -Errno.EFAULT;
+        }
+        if (callsToFail > 0) {
+            callsToFail--;
+            return -Errno.ENOMEM;
         }
         if (callsUntilFailure-- == 0) {
             return -Errno.ENOMEM;

@@ -1,0 +1,107 @@
+package io.pagewalk.backends.iommu.mapping;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.pagewalk.backends.iommu.api.ReservedRegion;
+import io.pagewalk.backends.iommu.api.ReservedRegion.Type;
+import io.pagewalk.dma.DeviceConfig;
+import io.pagewalk.dma.Machine;
+import io.pagewalk.dma.memory.PhysRange;
+import java.util.ArrayList;
+import java.util.List;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+
+/** Reserved regions and how a group's list is kept. */
+class RegionListTest {
+    private static final int RW = 3;
+
+    private static ReservedRegion region(long first, long last, Type type) {
+        return new ReservedRegion(first, last - first + 1, RW, type);
+    }
+
+    private static List<String> inserted(ReservedRegion... regions) {
+        List<ReservedRegion> ordered = new ArrayList<>();
+        for (ReservedRegion region : regions) {
+            RegionList.insert(ordered, region);
+        }
+        return ordered.stream()
+                .map(r -> String.format("%x-%x %d", r.start(), r.last(), r.type().ordinal()))
+                .toList();
+    }
+
+    @Test
+    @DisplayName("iommu:CORE-31: the reference run: three that overlap and touch become one, another type stays apart")
+    void regionsOfOneTypeMerge() {
+        assertThat(inserted(
+                        region(0x9d000000L, 0x9d1fffffL, Type.DIRECT),
+                        region(0x9d100000L, 0x9d2fffffL, Type.DIRECT),
+                        region(0x9d300000L, 0x9d300fffL, Type.DIRECT),
+                        region(0x9d000000L, 0x9d000fffL, Type.DIRECT_RELAXABLE)))
+                .containsExactly("9d000000-9d300fff 0", "9d000000-9d000fff 1");
+    }
+
+    @Test
+    @DisplayName("iommu:CORE-31: by start; equal starts by type, the new one first among its own")
+    void regionsAreOrderedByStartThenType() {
+        assertThat(inserted(
+                        region(0x5000, 0x5fff, Type.MSI),
+                        region(0x1000, 0x1fff, Type.RESERVED),
+                        region(0x5000, 0x5fff, Type.DIRECT),
+                        region(0x5000, 0x8fff, Type.MSI),
+                        region(0x3000, 0x3fff, Type.RESERVED)))
+                .containsExactly("1000-1fff 2", "3000-3fff 2", "5000-5fff 0", "5000-8fff 3");
+    }
+
+    @Test
+    @DisplayName("iommu:CORE-31: a gap of one byte keeps two apart; one inside the other leaves the larger end")
+    void onlyWhatTouchesMerges() {
+        assertThat(inserted(
+                        region(0x1000, 0x1ffe, Type.DIRECT),
+                        region(0x2000, 0x2fff, Type.DIRECT),
+                        region(0x2100, 0x21ff, Type.DIRECT)))
+                .containsExactly("1000-1ffe 0", "2000-2fff 0");
+    }
+
+    private static List<String> regionsOf(DeviceConfig config) {
+        try (Machine machine = World.builder().build()) {
+            return RegionList.of(machine.addDevice(config)).stream()
+                    .map(ReservedRegion::line)
+                    .toList();
+        }
+    }
+
+    @Test
+    @DisplayName("iommu:CORE-30, CORE-33: firmware regions bind, but for USB and display; MSI comes last, for all")
+    void firmwareRegionsBindByClass() {
+        PhysRange rmrr = new PhysRange(0x9d00_0000L, 0x9d1f_ffffL);
+        DeviceConfig config = DeviceConfig.named("dev").withFirmwareRegions(rmrr);
+        String range = "0x000000009d000000 0x000000009d1fffff ";
+        String msi = "0x00000000fee00000 0x00000000feefffff msi";
+        assertThat(regionsOf(config)).containsExactly(range + "direct", msi);
+        assertThat(regionsOf(config.withPciClass(0x0c03))).containsExactly(range + "direct-relaxable", msi);
+        assertThat(regionsOf(config.withPciClass(0x0300))).containsExactly(range + "direct-relaxable", msi);
+        assertThat(regionsOf(config.withPciClass(0x0380))).containsExactly(range + "direct-relaxable", msi);
+        assertThat(regionsOf(config.withPciClass(0x0c05))).containsExactly(range + "direct", msi);
+        assertThat(regionsOf(DeviceConfig.named("lpc").withPciClass(0x0601)))
+                .containsExactly("0x0000000000000000 0x0000000000ffffff direct-relaxable", msi);
+    }
+
+    @Test
+    @DisplayName("iommu:CORE-34: a region that is not whole pages is reported, and used all the same")
+    void badFirmwareRegionIsReportedAndUsed() {
+        try (World world = World.strict(config -> config.withFirmwareRegions(
+                new PhysRange(0x10_0000, 0x10_1fff), new PhysRange(0x20_0800, 0x20_2fff)))) {
+            assertThat(world.machine.log().entries()).singleElement().satisfies(entry -> {
+                assertThat(entry.site()).isEqualTo("dmar_parse_one_rmrr");
+                assertThat(entry.text()).startsWith("Your BIOS is broken; bad RMRR [0x200800, 0x202fff] of nic");
+            });
+            assertThat(world.table.iovaToPhys(0x10_1fff)).isEqualTo(0x10_1fff);
+            assertThat(world.table.iovaToPhys(0x20_0800))
+                    .as("the first page that it has whole")
+                    .isZero();
+            assertThat(world.table.iovaToPhys(0x20_1000)).isEqualTo(0x20_1000);
+            assertThat(world.table.iovaToPhys(0x20_2fff)).isEqualTo(0x20_2fff);
+        }
+    }
+}
