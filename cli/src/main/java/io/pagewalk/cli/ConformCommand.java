@@ -61,15 +61,17 @@ final class ConformCommand implements Callable<Integer> {
     @Parameters(
             paramLabel = "FILE|DIR",
             arity = "0..*",
-            description = "Vector files, plain or gzip, or directories with *.jsonl and *.jsonl.gz in them. Without one: the "
-                    + "vectors that come with the command.")
+            description =
+                    "Vector files, plain or gzip, or directories with *.jsonl and *.jsonl.gz in them. Without one: the "
+                            + "vectors that come with the command.")
     private List<Path> paths = List.of();
 
     @Option(
             names = "--show",
             paramLabel = "N",
             defaultValue = "" + SHOWN,
-            description = "Show the first N failing lines with line number, input, expected and got (${DEFAULT-VALUE}).")
+            description =
+                    "Show the first N failing lines with line number, input, expected and got (${DEFAULT-VALUE}).")
     private int shown;
 
     @Option(names = "--json", description = "Print everything as JSON instead of tables.")

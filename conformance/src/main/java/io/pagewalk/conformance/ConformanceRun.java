@@ -8,6 +8,7 @@ import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /** Replays files of vectors and counts what agrees. Good for one run, by one thread. */
@@ -60,8 +61,7 @@ public final class ConformanceRun {
         }
     }
 
-    @Nullable
-    Family family(String name) {
+    @Nullable Family family(String name) {
         return families.find(name);
     }
 
@@ -73,10 +73,11 @@ public final class ConformanceRun {
         return pending;
     }
 
-    void fail(Disagreement disagreement) {
+    /** Counts a failure and describes it if there is room for it. */
+    void fail(Supplier<Disagreement> disagreement) {
         failures++;
         if (disagreements.size() < kept) {
-            disagreements.add(disagreement);
+            disagreements.add(disagreement.get());
         }
     }
 
@@ -92,7 +93,7 @@ public final class ConformanceRun {
 
     private void failStale(PendingResult stale) {
         String family = stale.entry().split(" ", 2)[0];
-        fail(new Disagreement(
+        fail(() -> new Disagreement(
                 "pending.txt",
                 0,
                 family,

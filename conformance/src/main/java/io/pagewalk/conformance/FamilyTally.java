@@ -31,7 +31,8 @@ final class FamilyTally {
             failed++;
             return true;
         }
-        if (comparison.exact() + comparison.byRule() == 0 && !comparison.informative().isEmpty()) {
+        if (comparison.exact() + comparison.byRule() == 0
+                && !comparison.informative().isEmpty()) {
             unchecked++;
         } else {
             passed++;

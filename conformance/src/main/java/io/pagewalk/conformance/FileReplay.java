@@ -43,13 +43,22 @@ final class FileReplay implements AutoCloseable {
     /** What is known of a line when it fails. */
     private static final class Where {
         private final int number;
-        private String input;
+        private final String text;
         private String family = ConformanceResult.UNKNOWN;
         private @Nullable String id;
+        private @Nullable Question question;
 
         Where(int number, String text) {
             this.number = number;
-            this.input = text.length() <= SHOWN_CHARS ? text : text.substring(0, SHOWN_CHARS) + "...";
+            this.text = text;
+        }
+
+        /** What the line asks, or the line itself when that could not be told. */
+        String input() {
+            if (question != null) {
+                return question.toString();
+            }
+            return text.length() <= SHOWN_CHARS ? text : text.substring(0, SHOWN_CHARS) + "...";
         }
     }
 
@@ -72,7 +81,7 @@ final class FileReplay implements AutoCloseable {
                     + "\" of family " + name);
         }
         Question question = line.question(format);
-        where.input = question.toString();
+        where.question = question;
         if (family.hasBoots() && !name.equals(bootFamily)) {
             throw new BadVectorException("no boot line of family " + name + " before it");
         }
@@ -145,14 +154,8 @@ final class FileReplay implements AutoCloseable {
     }
 
     private void report(Where where, List<FieldDifference> differences) {
-        run.fail(new Disagreement(
-                file,
-                where.number,
-                where.family,
-                boot.isEmpty() ? null : boot,
-                where.id,
-                where.input,
-                differences));
+        run.fail(() -> new Disagreement(
+                file, where.number, where.family, boot.isEmpty() ? null : boot, where.id, where.input(), differences));
     }
 
     /** A file without a single vector in it was given by mistake. */

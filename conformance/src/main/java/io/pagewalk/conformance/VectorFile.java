@@ -64,7 +64,8 @@ public final class VectorFile {
     VectorText open() throws UnusableVectorsException {
         BufferedInputStream buffered = new BufferedInputStream(openBytes(), BLOCK_BYTES);
         try {
-            return new VectorText(name, startsLikeGzip(buffered) ? new GZIPInputStream(buffered, BLOCK_BYTES) : plain(buffered));
+            return new VectorText(
+                    name, startsLikeGzip(buffered) ? new GZIPInputStream(buffered, BLOCK_BYTES) : plain(buffered));
         } catch (EOFException cut) {
             throw new UnusableVectorsException(name, "gzip stream ends early after line 0", cut);
         } catch (ZipException damaged) {

@@ -21,8 +21,7 @@ final class VectorText implements AutoCloseable {
     }
 
     /** The next line that is not empty, or null at the end. */
-    @Nullable
-    String next() throws UnusableVectorsException {
+    @Nullable String next() throws UnusableVectorsException {
         String line = read();
         while (line != null && line.isBlank()) {
             line = read();

@@ -1,9 +1,9 @@
 package io.pagewalk.dma;
 
 /**
- * What an architecture does to its caches for devices that do not snoop them: the hooks {@code arch_sync_dma_for_device},
- * {@code arch_sync_dma_for_cpu}, {@code arch_sync_dma_for_cpu_all} and {@code arch_dma_mark_clean}. A kernel without
- * hooks has coherent devices only (dma-core:DEV-7).
+ * What an architecture does to its caches for devices that do not snoop them: the hooks
+ * {@code arch_sync_dma_for_device}, {@code arch_sync_dma_for_cpu}, {@code arch_sync_dma_for_cpu_all} and
+ * {@code arch_dma_mark_clean}. A kernel without hooks has coherent devices only (dma-core:DEV-7).
  *
  * <p>The mapping code calls them in the order of dma-core:DIR-10, DIR-14, DIR-20 to DIR-22 and SWM-10, on the calling
  * thread. Addresses are physical, and may be those of a bounce buffer; they and sizes are unsigned. An implementation

@@ -4,8 +4,8 @@ import io.pagewalk.conformance.format.Answers;
 import io.pagewalk.conformance.format.Question;
 
 /**
- * Answers the lines of one boot, in their order, by asking the library. An adapter sees what a line asks, never what was
- * recorded.
+ * Answers the lines of one boot, in their order, by asking the library. An adapter sees what a line asks, never what
+ * was recorded.
  */
 public interface Adapter extends AutoCloseable {
     /**

@@ -4,6 +4,8 @@ import io.pagewalk.dma.memory.CpuMemory;
 
 /** Bytes of memory as the recording module filled and inspected them. */
 final class Buffer {
+    private static final byte[] PERIODS = periods(1 << 16);
+
     private final CpuMemory memory;
     private final long physAddr;
     private final int sizeBytes;
@@ -21,7 +23,9 @@ final class Buffer {
 
     /** Fills it with a period of 256 different bytes. */
     void fillWithPeriod() {
-        memory.write(physAddr, periods(sizeBytes), 0, sizeBytes);
+        for (int done = 0; done < sizeBytes; done += PERIODS.length) {
+            memory.write(physAddr + done, PERIODS, 0, Math.min(PERIODS.length, sizeBytes - done));
+        }
     }
 
     private static byte[] periods(int sizeBytes) {

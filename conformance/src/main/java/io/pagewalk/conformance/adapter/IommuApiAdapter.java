@@ -47,7 +47,10 @@ final class IommuApiAdapter implements Adapter {
                 "i2p", operation("iova").exact("ret").build(),
                 "ptes", operation().exact("leaves").build(),
                 "ram", operation().informative(Informative.AFTER_HAZARD, "ram").build(),
-                "attach", operation().exact("ret", "pgsize_bitmap", "aperture_end").build());
+                "attach",
+                        operation()
+                                .exact("ret", "pgsize_bitmap", "aperture_end")
+                                .build());
     }
 
     private static LineFormat mapping(String... inputs) {
@@ -119,10 +122,7 @@ final class IommuApiAdapter implements Adapter {
 
     private static int map(IommuPagingDomain domain, Question operation) {
         return domain.map(
-                operation.number("iova"),
-                operation.number("pa"),
-                operation.number("size"),
-                operation.integer("prot"));
+                operation.number("iova"), operation.number("pa"), operation.number("size"), operation.integer("prot"));
     }
 
     private Answers logged(Answers answers) {

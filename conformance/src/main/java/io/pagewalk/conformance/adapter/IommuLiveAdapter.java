@@ -30,7 +30,9 @@ final class IommuLiveAdapter implements Adapter {
     static Family family() {
         return Family.named("iommu_live")
                 .answered(Family.BOOT, BootFormat.device())
-                .answered("map_page", line("h", "mask", "phys", "size", "dir").exact("dma").build())
+                .answered(
+                        "map_page",
+                        line("h", "mask", "phys", "size", "dir").exact("dma").build())
                 .answered(
                         "map_sg",
                         line("h", "mask", "seg_boundary", "max_seg", "dir", "in")
@@ -81,8 +83,7 @@ final class IommuLiveAdapter implements Adapter {
         DmaDirection direction = RecordedMachine.direction(question.integer("dir"));
         int ret = dma.mapSg(list, list.origNents(), direction, DmaAttrs.NONE);
         if (ret != 0) {
-            unmaps.put(
-                    question.integer("h"), () -> dma.unmapSg(list, list.origNents(), direction, DmaAttrs.NONE));
+            unmaps.put(question.integer("h"), () -> dma.unmapSg(list, list.origNents(), direction, DmaAttrs.NONE));
         }
         return new Answers().signed("ret", ret).rows("out", Lists.segments(list, ret));
     }

@@ -42,7 +42,9 @@ final class IommuMapAdapter implements Adapter {
         return Family.named("iommu_map_sg")
                 .answered(Family.BOOT, BootFormat.device())
                 .answered("map_page", mapPageFormat())
-                .answered("unmap_page", line("dma", "size", "dir").exact("after_unmap").build())
+                .answered(
+                        "unmap_page",
+                        line("dma", "size", "dir").exact("after_unmap").build())
                 .answered("map_resource", mapResourceFormat())
                 .answered("map_sg", mapSgFormat().build())
                 .answered("map_sgtable", mapSgFormat().exact("nents").build())
@@ -202,8 +204,7 @@ final class IommuMapAdapter implements Adapter {
 
     private Answers mapSg(Question question) {
         SgTable list = list(question);
-        int ret = dma.mapSg(
-                list, list.origNents(), RecordedMachine.direction(question.integer("dir")), DmaAttrs.NONE);
+        int ret = dma.mapSg(list, list.origNents(), RecordedMachine.direction(question.integer("dir")), DmaAttrs.NONE);
         return mapped(question, list, ret, ret == 0).signed("ret", ret);
     }
 
@@ -228,8 +229,7 @@ final class IommuMapAdapter implements Adapter {
                 long[] last = out.get(segments - 1);
                 rows(answers, "ptes", dump.of(out.get(0)[0], last[0] + last[1] - out.get(0)[0]));
             }
-            dma.unmapSg(
-                    list, list.origNents(), RecordedMachine.direction(question.integer("dir")), DmaAttrs.NONE);
+            dma.unmapSg(list, list.origNents(), RecordedMachine.direction(question.integer("dir")), DmaAttrs.NONE);
             answers.unsigned("after_unmap", dump.iovaToPhys(out.get(0)[0]));
         }
         return answers.flag("restored", Lists.isAsAsked(list, question));

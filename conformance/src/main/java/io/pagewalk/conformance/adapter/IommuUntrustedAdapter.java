@@ -41,7 +41,11 @@ final class IommuUntrustedAdapter implements Adapter {
         return Family.named("iommu_untrusted")
                 .answered(Family.BOOT, BootFormat.device())
                 .answered("map_page", mapPageFormat())
-                .answered("map_sg", line("min_align", "mask", "in").exact("ret", "out", "used").build())
+                .answered(
+                        "map_sg",
+                        line("min_align", "mask", "in")
+                                .exact("ret", "out", "used")
+                                .build())
                 .answered("unmap", line("h").exact("used").build())
                 .by(IommuUntrustedAdapter::new);
     }
@@ -89,17 +93,14 @@ final class IommuUntrustedAdapter implements Adapter {
         Buffer original = new Buffer(memory, question.number("phys"), size);
         original.fillWithPeriod();
         long dmaAddr = dma.mapPage(question.number("phys"), size, direction, DmaAttrs.NONE);
-        Answers answers = used()
-                .unsigned("max_mapping", dma.maxMappingSize())
+        Answers answers = used().unsigned("max_mapping", dma.maxMappingSize())
                 .log("klog", recorded.log().latest());
         if (dmaAddr == Dma.DMA_MAPPING_ERROR) {
             return answers.none("dma");
         }
         live.put(question.integer("h"), new Live(dmaAddr, size, direction, question.number("min_align")));
         long physAddr = dump.iovaToPhys(dmaAddr);
-        answers.unsigned("dma", dmaAddr)
-                .unsigned("iova_to_phys", physAddr)
-                .rows("ptes", dump.of(dmaAddr, size));
+        answers.unsigned("dma", dmaAddr).unsigned("iova_to_phys", physAddr).rows("ptes", dump.of(dmaAddr, size));
         return recorded.isInPool(physAddr) ? bounced(answers, original, physAddr, size) : answers;
     }
 

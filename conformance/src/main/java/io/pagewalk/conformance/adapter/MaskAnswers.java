@@ -36,8 +36,7 @@ final class MaskAnswers {
     Answers setMask(Question question) {
         int ret = device.setMask(question.number("mask"));
         int coherentRet = device.setCoherentMask(question.number("mask"));
-        return limits()
-                .signed("ret", ret)
+        return limits().signed("ret", ret)
                 .signed("coherent_ret", coherentRet)
                 .unsigned("opt_mapping", dma.optMappingSize())
                 .bit("need_sync", !device.skipsSync());

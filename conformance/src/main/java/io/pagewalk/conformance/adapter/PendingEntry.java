@@ -38,7 +38,8 @@ public record PendingEntry(String text, String family, Map<String, String> label
             }
             labels.put(words[i].substring(0, equals), words[i].substring(equals + 1));
         }
-        return new PendingEntry(text, words[0], Map.copyOf(labels), line.substring(colon + 3).strip());
+        return new PendingEntry(
+                text, words[0], Map.copyOf(labels), line.substring(colon + 3).strip());
     }
 
     /**

@@ -126,9 +126,8 @@ final class SgAdapter implements Adapter {
     private static Answers described(Answers answers, SgTable table) {
         List<long[]> segments = new ArrayList<>();
         for (int i = 0; i < table.origNents(); i++) {
-            segments.add(new long[] {
-                table.pageAddr(i) >>> Addresses.PAGE_SHIFT, table.offset(i), table.lengthBytes(i)
-            });
+            segments.add(
+                    new long[] {table.pageAddr(i) >>> Addresses.PAGE_SHIFT, table.offset(i), table.lengthBytes(i)});
         }
         return answers.unsigned("nents", table.nents())
                 .unsigned("orig_nents", table.origNents())

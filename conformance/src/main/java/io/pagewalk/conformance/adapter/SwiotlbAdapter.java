@@ -58,7 +58,8 @@ final class SwiotlbAdapter implements Adapter {
                 .answered("map", mapFormat())
                 .answered("unmap", unmapFormat())
                 .answered("sync_for_cpu", syncFormat().exact("orig_changed").build())
-                .answered("sync_for_device", syncFormat().exact("bounce_changed").build())
+                .answered(
+                        "sync_for_device", syncFormat().exact("bounce_changed").build())
                 .by(SwiotlbAdapter::new);
     }
 
@@ -81,9 +82,7 @@ final class SwiotlbAdapter implements Adapter {
     }
 
     private static LineFormat.Builder syncFormat() {
-        return LineFormat.builder()
-                .identity("fam", "id", "op")
-                .input("h", "size", "map_dir", "dir", "off", "len");
+        return LineFormat.builder().identity("fam", "id", "op").input("h", "size", "map_dir", "dir", "off", "len");
     }
 
     @Override

@@ -21,6 +21,6 @@ public enum Informative {
     C_LAYOUT,
     /** What the driver did to memory after it walked through a superpage, and all that follows in that script. */
     AFTER_HAZARD,
-    /** Names of scripts and modes. */
+    /** Names of scripts, modes and drivers. */
     LABEL
 }

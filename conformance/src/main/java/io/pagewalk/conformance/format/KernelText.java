@@ -17,15 +17,17 @@ import org.jspecify.annotations.Nullable;
  */
 record KernelText(String event, List<String> values, int places) {
     private static final String DEVICE = "(?:\\S+ )?([0-9a-f]{4}:[0-9a-f]{2}:[0-9a-f]{2}\\.[0-9a-f]): ";
-    private static final Pattern OVERFLOW = Pattern.compile(
-            DEVICE + "(DMA|swiotlb) addr 0x([0-9a-f]+)\\+(\\d+) overflow \\(mask ([0-9a-f]+), bus limit ([0-9a-f]+)\\)\\.");
+    private static final Pattern OVERFLOW = Pattern.compile(DEVICE
+            + "(DMA|swiotlb) addr 0x([0-9a-f]+)\\+(\\d+) overflow \\(mask ([0-9a-f]+), bus limit ([0-9a-f]+)\\)\\.");
     private static final Pattern OUT_OF_REACH = Pattern.compile(
-            DEVICE + "(\\w+) address 0x([0-9a-f]+)\\+(\\d+) is out of reach \\(mask 0x([0-9a-f]+), bus limit 0x([0-9a-f]+)\\).*");
-    private static final Pattern FULL = Pattern.compile(
-            DEVICE + "swiotlb buffer is full \\(sz: (\\d+) bytes\\), total (\\d+) \\(slots\\), used (\\d+) \\(slots\\)");
+            DEVICE
+                    + "(\\w+) address 0x([0-9a-f]+)\\+(\\d+) is out of reach \\(mask 0x([0-9a-f]+), bus limit 0x([0-9a-f]+)\\).*");
+    private static final Pattern FULL = Pattern.compile(DEVICE
+            + "swiotlb buffer is full \\(sz: (\\d+) bytes\\), total (\\d+) \\(slots\\), used (\\d+) \\(slots\\)");
     private static final Pattern ALIGNMENT = Pattern.compile(DEVICE + "Unsupported alignment constraint");
-    private static final Pattern WIDTH = Pattern.compile("(?:DMAR: )?intel_iommu_map: iommu width \\((\\d+)\\) is not sufficient"
-            + " for the mapped address \\(([0-9a-f]+)\\)");
+    private static final Pattern WIDTH =
+            Pattern.compile("(?:DMAR: )?intel_iommu_map: iommu width \\((\\d+)\\) is not sufficient"
+                    + " for the mapped address \\(([0-9a-f]+)\\)");
     private static final Pattern UNALIGNED = Pattern.compile(
             "(?:iommu: )?unaligned: iova 0x([0-9a-f]+)(?: pa 0x0*([0-9a-f]+))? size 0x([0-9a-f]+) min_pagesz 0x([0-9a-f]+)");
     private static final Pattern ALREADY_SET = Pattern.compile(
@@ -39,6 +41,9 @@ record KernelText(String event, List<String> values, int places) {
             "too wide", WIDTH,
             "unaligned", UNALIGNED,
             "entry already set", ALREADY_SET);
+
+    /** A driver's name before its device's, of which the library knows nothing. */
+    private static final Pattern NAMED_DRIVER = Pattern.compile("\\S+ [0-9a-f]{4}:[0-9a-f]{2}:[0-9a-f]{2}\\.[0-9a-f]: .*");
 
     /** File and line, offset and length: all that a WARN header has besides the function. */
     private static final int WARN_PLACES = 4;
@@ -54,6 +59,11 @@ record KernelText(String event, List<String> values, int places) {
             return warning(warning.group(3), WARN_PLACES);
         }
         return ofEither(text);
+    }
+
+    /** Whether a line of the kernel's log begins with the name of a driver. */
+    static boolean namesDriver(String text) {
+        return NAMED_DRIVER.matcher(text).matches();
     }
 
     private static KernelText overflow(Matcher m) {

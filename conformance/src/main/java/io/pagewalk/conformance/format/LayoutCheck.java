@@ -111,11 +111,7 @@ final class LayoutCheck {
         return ranges;
     }
 
-    private static void add(
-            ArrayNode ranges,
-            BigInteger first,
-            BigInteger bytes,
-            @Nullable JsonNode perm) {
+    private static void add(ArrayNode ranges, BigInteger first, BigInteger bytes, @Nullable JsonNode perm) {
         if (perm != null) {
             ranges.addArray().add(first).add(bytes).add(perm);
         }

@@ -209,8 +209,8 @@ public final class LineFormat {
 
         /**
          * Lookups while a list is mapped: the first bytes of its segments, a byte inside each that the recording module
-         * chose at random, the last bytes, and the page after the last segment. Asked are only how far inside the chosen
-         * bytes are, as a list of that name.
+         * chose at random, the last bytes, and the page after the last segment. Asked are only how far inside the
+         * chosen bytes are, as a list of that name.
          *
          * @param name the field
          * @param segments the field with the segments

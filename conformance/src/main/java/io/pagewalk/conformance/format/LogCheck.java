@@ -22,6 +22,9 @@ final class LogCheck {
                 continue;
             }
             into.byRule(1 + wanted.values().size());
+            if (KernelText.namesDriver(expected.get(i).asText())) {
+                into.informative(Informative.LABEL, 1);
+            }
             if (wanted.places() != 0) {
                 into.informative(Informative.WARN_PLACE, wanted.places());
             }
@@ -42,7 +45,9 @@ final class LogCheck {
         List<KernelText> texts = new ArrayList<>();
         for (JsonNode entry : got) {
             List<KernelText> shown = KernelText.ofLibrary(
-                    entry.get(0).asText(), entry.get(1).asBoolean(), entry.get(2).asText());
+                    entry.get(0).asText(),
+                    entry.get(1).asBoolean(),
+                    entry.get(2).asText());
             if (shown == null) {
                 into.differ(path, TextNode.valueOf("a message of a known kind"), entry, "");
             } else {

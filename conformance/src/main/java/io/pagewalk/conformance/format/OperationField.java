@@ -34,7 +34,8 @@ record OperationField(Map<String, Shape> shapes) implements Field {
     }
 
     private Shape shape(String path, JsonNode operation) {
-        Shape shape = operation.path(0).isTextual() ? shapes.get(operation.get(0).textValue()) : null;
+        Shape shape =
+                operation.path(0).isTextual() ? shapes.get(operation.get(0).textValue()) : null;
         if (shape == null) {
             throw new BadVectorException("unknown operation " + Json.text(operation) + " in \"" + path + "\"");
         }

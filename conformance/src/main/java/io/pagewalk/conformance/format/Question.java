@@ -174,8 +174,7 @@ public final class Question {
     public List<Operation> operations(String name) {
         List<Operation> operations = new ArrayList<>();
         for (JsonNode element : list(name)) {
-            operations.add(
-                    new Operation(element.get(0).textValue(), numbers(name, element, 1)));
+            operations.add(new Operation(element.get(0).textValue(), numbers(name, element, 1)));
         }
         return operations;
     }

@@ -17,8 +17,8 @@ final class ReachCheck {
             return;
         }
         into.informative(Informative.PAGE_ALLOCATOR, 1);
-        BigInteger limit = Json.unsigned(
-                Addresses.minNotZero(question.number("coherent_mask"), question.number("bus_limit")));
+        BigInteger limit =
+                Json.unsigned(Addresses.minNotZero(question.number("coherent_mask"), question.number("bus_limit")));
         BigInteger lastOffset = Json.unsigned(question.number("size")).subtract(BigInteger.ONE);
         if (!got.isIntegralNumber()
                 || got.bigIntegerValue().add(lastOffset).compareTo(limit) > 0

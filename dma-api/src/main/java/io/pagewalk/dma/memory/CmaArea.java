@@ -89,9 +89,8 @@ public final class CmaArea {
         int first = (int) ((physAddr - range.first()) >>> Addresses.PAGE_SHIFT);
         int end = first + (int) count;
         if (used.nextClearBit(first) < end) {
-            throw new IllegalStateException(
-                    "pages of " + Addresses.hexRange(physAddr, count << Addresses.PAGE_SHIFT) + " in CMA area " + name
-                            + " are free: freed twice, or never allocated");
+            throw new IllegalStateException("pages of " + Addresses.hexRange(physAddr, count << Addresses.PAGE_SHIFT)
+                    + " in CMA area " + name + " are free: freed twice, or never allocated");
         }
         used.clear(first, end);
         return true;

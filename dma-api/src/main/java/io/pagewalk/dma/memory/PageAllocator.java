@@ -131,7 +131,9 @@ public final class PageAllocator {
 
     private long takeFromZones(Zone highestZone, int order) {
         long pfn = -1;
-        for (int fallback = zones.indexOf(buddiesOf(limits.resolve(highestZone))); pfn < 0 && fallback < zones.size(); fallback++) {
+        for (int fallback = zones.indexOf(buddiesOf(limits.resolve(highestZone)));
+                pfn < 0 && fallback < zones.size();
+                fallback++) {
             pfn = zones.get(fallback).take(order);
         }
         return pfn;

@@ -24,8 +24,8 @@ public interface DmaBackendProvider {
     List<Variant> variants();
 
     /**
-     * Further names that can be asked for but are not shown beside the variants: backends that become one of several
-     * by what the machine says, such as its command line.
+     * Further names that can be asked for but are not shown beside the variants: backends that become one of several by
+     * what the machine says, such as its command line.
      *
      * @return names, none by default
      */
