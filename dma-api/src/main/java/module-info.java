@@ -6,6 +6,7 @@ module io.pagewalk.dma {
     exports io.pagewalk.dma;
     exports io.pagewalk.dma.events;
     exports io.pagewalk.dma.memory;
+    exports io.pagewalk.dma.pool;
     exports io.pagewalk.dma.scatterlist;
     exports io.pagewalk.dma.spi;
 

@@ -7,20 +7,38 @@ import java.util.Objects;
 
 /**
  * Coherent memory as its driver sees it: contiguous by offset, wherever its pages lie. Closing it frees it; use after
- * that is an exception. Access is as thread-safe as memory is.
+ * that, or after it was freed by its address, is an exception. Access is as thread-safe as memory is.
  */
 public final class CoherentBuffer implements AutoCloseable {
-    private final Dma dma;
-    private final CoherentPages pages;
-    private final int attrs;
-    private final CpuMemory memory;
-    private boolean closed;
+    /** Frees the memory the way it was allocated. */
+    interface Freeing {
+        void free(CoherentAllocation allocation);
+    }
 
-    CoherentBuffer(Dma dma, CoherentPages pages, int attrs, CpuMemory memory) {
-        this.dma = dma;
-        this.pages = pages;
-        this.attrs = attrs;
+    private final CoherentAllocation allocation;
+    private final CoherentPages pages;
+    private final Freeing freeing;
+    private final CpuMemory memory;
+
+    CoherentBuffer(CoherentAllocation allocation, Freeing freeing, CpuMemory memory) {
+        this.allocation = allocation;
+        this.pages = allocation.pages();
+        this.freeing = freeing;
         this.memory = memory;
+    }
+
+    CoherentAllocation allocation() {
+        return allocation;
+    }
+
+    /**
+     * The address that the CPU's half of the driver uses, and gives to the calls that free by address.
+     *
+     * @return of the first byte: in the direct map or the vmalloc area, or a page cookie for memory without a mapping
+     */
+    public long cpuAddr() {
+        requireOpen();
+        return pages.cpuAddr();
     }
 
     /**
@@ -136,16 +154,15 @@ public final class CoherentBuffer implements AutoCloseable {
     }
 
     private void requireOpen() {
-        if (closed) {
+        if (allocation.isFreed()) {
             throw new IllegalStateException("the coherent buffer at " + Addresses.hex(pages.dmaAddr()) + " was freed");
         }
     }
 
     @Override
     public void close() {
-        if (!closed) {
-            closed = true;
-            dma.free(pages, attrs);
+        if (!allocation.isFreed()) {
+            freeing.free(allocation);
         }
     }
 }

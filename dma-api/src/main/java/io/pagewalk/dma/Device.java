@@ -2,6 +2,7 @@ package io.pagewalk.dma;
 
 import io.pagewalk.dma.memory.Addresses;
 import io.pagewalk.dma.memory.CmaArea;
+import io.pagewalk.dma.pool.DmaPools;
 import io.pagewalk.dma.spi.DmaBackend;
 import io.pagewalk.dma.spi.DmaOps;
 import org.jspecify.annotations.Nullable;
@@ -9,20 +10,16 @@ import org.jspecify.annotations.Nullable;
 /**
  * A device of a machine: what its driver has said of it, its handles of the DMA API, and its bus.
  *
- * <p>Implements dma-core:DEV-1 to DEV-9, MSK-5 to MSK-8, DIR-1 to DIR-3. The driver's settings are for one thread; the
- * handles and the bus may be used from several.
+ * <p>Implements dma-core:DEV-1 to DEV-9, MSK-5 to MSK-8, MSK-15, FE-40, COH-6. The driver's settings are for one
+ * thread; the handles and the bus may be used from several.
  */
-public final class Device {
+public final class Device extends DeviceLimits {
     private static final long DEFAULT_MASK = 0xffff_ffffL;
-    private static final int DEFAULT_MAX_SEGMENT = 0x10000;
-    private static final long U32 = 0xffff_ffffL;
 
     private final Machine machine;
     private final DeviceConfig config;
     private final int requesterId;
-    private final DmaRange[] ranges;
     private final boolean coherent;
-    private final long encryptionMask;
     private final @Nullable CmaArea cmaArea;
     private final DmaOps ops;
     private final DeviceBus bus;
@@ -31,20 +28,23 @@ public final class Device {
     private volatile boolean masksAreOne;
     private volatile long streamingMask;
     private volatile long coherentMask;
+    private final boolean syncExists;
+    private final boolean syncNeverSkipped;
+    private final DmaPools pools = new DmaPools();
+    private final LiveAllocations liveAllocations = new LiveAllocations();
+    private final ManagedResources managedResources = new ManagedResources();
     private volatile boolean skipSync;
+    private volatile boolean skipSyncCalls;
     private volatile long busLimit;
-    private volatile int maxSegmentBytes;
-    private volatile long segmentBoundaryMask;
-    private volatile int minAlignMask;
+    private volatile @Nullable CoherentRegion coherentRegion;
 
     Device(Machine machine, DeviceConfig config, int requesterId, DmaBackend backend) {
+        super(machine, config);
         this.machine = machine;
         this.config = config;
         this.requesterId = requesterId;
-        this.ranges = config.ranges().toArray(new DmaRange[0]);
         ArchConfig arch = machine.kernelConfig().arch();
         this.coherent = config.coherent() || arch.cacheMaintenance() == null;
-        this.encryptionMask = arch.encryptionMask();
         String area = config.cmaArea();
         this.cmaArea = area == null ? null : machine.cma().named(area);
         Long mask = config.streamingMask();
@@ -52,10 +52,10 @@ public final class Device {
         this.streamingMask = mask == null ? 0 : mask;
         this.coherentMask = config.coherentMask();
         this.busLimit = config.busLimit();
-        this.maxSegmentBytes = config.maxSegmentBytes();
-        this.segmentBoundaryMask = config.segmentBoundaryMask();
-        this.minAlignMask = config.minAlignMask();
-        this.ops = backend.attach(this);
+        this.syncExists = machine.kernelConfig().dmaNeedSync();
+        this.syncNeverSkipped = machine.kernelConfig().dmaApiDebug();
+        skipSync(false);
+        this.ops = DmaDispatch.of(this, backend, backend.attach(this));
         this.bus = new DeviceBus(this, backend.port(this), machine.memory(), machine.faults());
         this.handles = new Dma[machine.cpus()];
         for (int cpu = 0; cpu < handles.length; cpu++) {
@@ -137,7 +137,7 @@ public final class Device {
      * @return the slot of that CPU's handle
      */
     public FailureSlot failure(int cpu) {
-        return handles[cpu].failureSlot();
+        return dma(cpu).failureSlot();
     }
 
     /**
@@ -217,7 +217,7 @@ public final class Device {
         if (masksAreOne) {
             coherentMask = mask;
         }
-        skipSync = !ops.mayNeedSync(this);
+        skipSync(!ops.mayNeedSync(this));
         return 0;
     }
 
@@ -277,7 +277,7 @@ public final class Device {
     }
 
     /**
-     * Whether sync calls are skipped (dma-core:DEV-8).
+     * Whether the device needs no sync, {@code dma_skip_sync} (dma-core:DEV-8).
      *
      * @return true from a set_mask that allows it until the first bounce
      */
@@ -288,8 +288,93 @@ public final class Device {
     /** Ends the skipping of sync calls, since a mapping was bounced (dma-core:SWM-7). */
     public void stopSkippingSync() {
         if (skipSync) {
-            skipSync = false;
+            skipSync(false);
         }
+    }
+
+    private void skipSync(boolean yes) {
+        skipSync = yes;
+        skipSyncCalls = !syncExists || (yes && !syncNeverSkipped);
+    }
+
+    /** Whether sync calls end before they look at their arguments (dma-core:FE-40, TYP-7). */
+    boolean skipsSyncCalls() {
+        return skipSyncCalls;
+    }
+
+    /**
+     * {@code dma_pci_p2pdma_supported} (dma-core:MSK-15).
+     *
+     * @return false for a device with operations of its own, whether or not it goes around them
+     */
+    public boolean isPciP2pdmaSupported() {
+        return !(ops instanceof DmaDispatch dispatch && dispatch.hasOwnOps());
+    }
+
+    /** Whether allocations go to the device's own operations. */
+    boolean allocatesByOwnOps() {
+        return ops instanceof DmaDispatch dispatch && dispatch.allocatesByOwnOps(this);
+    }
+
+    /**
+     * {@code dma_declare_coherent_memory}: gives the device a region that all its coherent allocations come from
+     * (dma-core:COH-1).
+     *
+     * @param physAddr first byte
+     * @param deviceAddr its DMA address
+     * @param sizeBytes length
+     * @return what {@link CoherentRegions#declare} returns
+     */
+    public int declareCoherentMemory(long physAddr, long deviceAddr, long sizeBytes) {
+        return machine.coherentRegions().declare(this, physAddr, deviceAddr, sizeBytes);
+    }
+
+    /** {@code dma_release_coherent_memory}: takes the device's region away, if it has one (dma-core:COH-6). */
+    public void releaseCoherentMemory() {
+        CoherentRegion region = coherentRegion;
+        coherentRegion = null;
+        if (region != null) {
+            region.unmap();
+        }
+    }
+
+    int take(CoherentRegion region) {
+        if (coherentRegion != null) {
+            return -Errno.EBUSY;
+        }
+        coherentRegion = region;
+        return 0;
+    }
+
+    /**
+     * The device's own region of coherent memory, {@code dma_mem} (dma-core:DEV-11).
+     *
+     * @return the region, or null
+     */
+    public @Nullable CoherentRegion coherentRegion() {
+        return coherentRegion;
+    }
+
+    /**
+     * The device's pools of small blocks, {@code dma_pools} (dma-core:DEV-11).
+     *
+     * @return those created and not destroyed
+     */
+    public DmaPools pools() {
+        return pools;
+    }
+
+    LiveAllocations liveAllocations() {
+        return liveAllocations;
+    }
+
+    ManagedResources managedResources() {
+        return managedResources;
+    }
+
+    /** Frees what its driver allocated with {@code dmam_} calls, the latest first, as unbinding it does. */
+    public void releaseManaged() {
+        dma().memory().managed().releaseAll();
     }
 
     /**
@@ -329,69 +414,6 @@ public final class Device {
     }
 
     /**
-     * {@code dma_set_max_seg_size} (dma-core:DEV-5).
-     *
-     * @param bytes largest segment, 0 to 2^32 - 1; 0 means 64 KiB
-     * @throws IllegalArgumentException when it needs more than 32 bits
-     */
-    public void setMaxSegmentBytes(long bytes) {
-        maxSegmentBytes = unsignedInt(bytes, "a segment size");
-    }
-
-    /**
-     * {@code dma_set_seg_boundary} (dma-core:DEV-5).
-     *
-     * @param mask the boundary minus one, 0 for none
-     */
-    public void setSegmentBoundaryMask(long mask) {
-        segmentBoundaryMask = mask;
-    }
-
-    /**
-     * {@code dma_set_min_align_mask} (dma-core:DEV-5).
-     *
-     * @param mask bits of an address that a bounce must keep, at most 32
-     * @throws IllegalArgumentException when it needs more than 32 bits
-     */
-    public void setMinAlignMask(long mask) {
-        minAlignMask = unsignedInt(mask, "a minimum alignment");
-    }
-
-    private static int unsignedInt(long value, String what) {
-        if ((value & ~U32) != 0) {
-            throw new IllegalArgumentException(what + " is 32-bit, not " + Addresses.hex(value) + " (dma-core:DEV-5)");
-        }
-        return (int) value;
-    }
-
-    /**
-     * Largest segment of a list (dma-core:DEV-5).
-     *
-     * @return bytes, unsigned 32-bit
-     */
-    public long maxSegmentBytes() {
-        return maxSegmentBytes == 0 ? DEFAULT_MAX_SEGMENT : maxSegmentBytes & U32;
-    }
-
-    /**
-     * The boundary that a segment must not cross (dma-core:DEV-5).
-     *
-     * @return the boundary minus one, all ones for none
-     */
-    public long segmentBoundaryMask() {
-        return segmentBoundaryMask == 0 ? -1L : segmentBoundaryMask;
-    }
-
-    /**
-     * Address bits that a bounce must keep (dma-core:DEV-5).
-     *
-     * @return the mask, unsigned 32-bit
-     */
-    public long minAlignMask() {
-        return minAlignMask & U32;
-    }
-
-    /**
      * Whether the device snoops the CPU's caches, as every device does where the kernel has no cache hooks
      * (dma-core:DEV-7).
      *
@@ -417,66 +439,6 @@ public final class Device {
      */
     public boolean isTrusted() {
         return config.trusted();
-    }
-
-    /**
-     * Where a physical address appears on the device's bus, with the memory encryption bit where there is one
-     * (dma-core:DIR-1). Only the first byte of a buffer is translated (DIR-3).
-     *
-     * @param physAddr the address
-     * @return the DMA address, all ones when no range covers it
-     */
-    public long physToDma(long physAddr) {
-        return physToDmaUnencrypted(physAddr) | encryptionMask;
-    }
-
-    /**
-     * Where a physical address of memory that is not encrypted appears on the device's bus, such as that of a bounce
-     * buffer (dma-core:DIR-1).
-     *
-     * @param physAddr the address
-     * @return the DMA address, all ones when no range covers it
-     */
-    public long physToDmaUnencrypted(long physAddr) {
-        return ranges.length == 0 ? physAddr : physToDmaByRanges(physAddr);
-    }
-
-    private long physToDmaByRanges(long physAddr) {
-        for (DmaRange range : ranges) {
-            if (range.coversPhys(physAddr)) {
-                return range.dmaStart() + (physAddr - range.cpuStart());
-            }
-        }
-        return -1L;
-    }
-
-    /**
-     * Which physical address a DMA address stands for (dma-core:DIR-2). The memory encryption bit is cleared last, so
-     * that with dma-ranges an address that has it is found in no range, as in the kernel.
-     *
-     * @param dmaAddr the address on the bus
-     * @return the physical address, all ones without the memory encryption bit when no range covers it
-     */
-    public long dmaToPhys(long dmaAddr) {
-        return (ranges.length == 0 ? dmaAddr : dmaToPhysByRanges(dmaAddr)) & ~encryptionMask;
-    }
-
-    private long dmaToPhysByRanges(long dmaAddr) {
-        for (DmaRange range : ranges) {
-            if (range.coversDma(dmaAddr)) {
-                return range.cpuStart() + (dmaAddr - range.dmaStart());
-            }
-        }
-        return -1L;
-    }
-
-    /**
-     * Whether physical and DMA addresses differ.
-     *
-     * @return true when the device has dma-ranges
-     */
-    public boolean hasRanges() {
-        return ranges.length != 0;
     }
 
     @Override

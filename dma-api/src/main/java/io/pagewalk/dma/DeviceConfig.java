@@ -2,6 +2,7 @@ package io.pagewalk.dma;
 
 import io.pagewalk.dma.memory.Addresses;
 import io.pagewalk.dma.memory.PhysRange;
+import io.pagewalk.dma.spi.DmaOps;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
@@ -31,6 +32,10 @@ public final class DeviceConfig {
     private boolean pci = true;
     private int addressBits = 64;
     private int numaNode = NO_NODE;
+    private @Nullable List<DmaRange> busRanges;
+    private boolean dmaParms = true;
+    private @Nullable DmaOps dmaOps;
+    private boolean dmaOpsBypass;
     private @Nullable String cmaArea;
     private @Nullable String restrictedPool;
     private int pciClass;
@@ -56,6 +61,10 @@ public final class DeviceConfig {
         copy.pci = pci;
         copy.addressBits = addressBits;
         copy.numaNode = numaNode;
+        copy.busRanges = busRanges;
+        copy.dmaParms = dmaParms;
+        copy.dmaOps = dmaOps;
+        copy.dmaOpsBypass = dmaOpsBypass;
         copy.cmaArea = cmaArea;
         copy.restrictedPool = restrictedPool;
         copy.pciClass = pciClass;
@@ -75,6 +84,16 @@ public final class DeviceConfig {
             throw new IllegalArgumentException("a device needs a name");
         }
         return new DeviceConfig(name);
+    }
+
+    /**
+     * A platform device of a name: no PCI device, both masks of 32 bits, {@code dma_parms} of zeros (dma-core:DEV-6).
+     *
+     * @param name its name, unique on the machine
+     * @return the configuration
+     */
+    public static DeviceConfig platform(String name) {
+        return named(name).withPci(false).withMask(0xffff_ffffL).withSegments(0, 0);
     }
 
     /**
@@ -228,6 +247,55 @@ public final class DeviceConfig {
         }
         DeviceConfig copy = copy();
         copy.addressBits = bits;
+        return copy;
+    }
+
+    /**
+     * Changes what the bus really does to addresses, where the kernel's {@link #ranges()} do not tell the truth, or are
+     * only told by {@link Device#setOffset} later.
+     *
+     * @param entries in array order; none for one to one
+     * @return a changed copy
+     */
+    public DeviceConfig withBusRanges(DmaRange... entries) {
+        DeviceConfig copy = copy();
+        copy.busRanges = List.of(entries);
+        return copy;
+    }
+
+    /**
+     * Takes the device's {@code dma_parms} away: limits of segments are the defaults, and cannot be set
+     * (dma-core:DEV-5).
+     *
+     * @return a changed copy
+     */
+    public DeviceConfig withoutDmaParms() {
+        DeviceConfig copy = copy();
+        copy.dmaParms = false;
+        return copy;
+    }
+
+    /**
+     * Gives the device operations of its own, honoured when {@link KernelConfig#dmaOps()} says so (dma-core:SEL-1).
+     *
+     * @param ops the operations, or null
+     * @return a changed copy
+     */
+    public DeviceConfig withDmaOps(@Nullable DmaOps ops) {
+        DeviceConfig copy = copy();
+        copy.dmaOps = ops;
+        return copy;
+    }
+
+    /**
+     * Lets the device go around its own operations where its mask reaches all memory, honoured when
+     * {@link KernelConfig#dmaOpsBypass()} says so (dma-core:SEL-2).
+     *
+     * @return a changed copy
+     */
+    public DeviceConfig withDmaOpsBypass() {
+        DeviceConfig copy = copy();
+        copy.dmaOpsBypass = true;
         return copy;
     }
 
@@ -446,6 +514,28 @@ public final class DeviceConfig {
      */
     public int addressBits() {
         return addressBits;
+    }
+
+    /**
+     * {@return what the bus really does to addresses, in array order: {@link #ranges()} unless something else was said}
+     */
+    public List<DmaRange> busRanges() {
+        return busRanges == null ? ranges : busRanges;
+    }
+
+    /** {@return false when limits of segments cannot be set (dma-core:DEV-5)} */
+    public boolean hasDmaParms() {
+        return dmaParms;
+    }
+
+    /** {@return operations of the device's own, or null (dma-core:SEL-1)} */
+    public @Nullable DmaOps dmaOps() {
+        return dmaOps;
+    }
+
+    /** {@return whether the device goes around its own operations (dma-core:SEL-2)} */
+    public boolean dmaOpsBypass() {
+        return dmaOpsBypass;
     }
 
     /**

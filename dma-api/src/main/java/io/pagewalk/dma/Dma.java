@@ -4,9 +4,7 @@ import io.pagewalk.dma.events.DmaListener;
 import io.pagewalk.dma.memory.Addresses;
 import io.pagewalk.dma.memory.KernelLayout;
 import io.pagewalk.dma.scatterlist.SgTable;
-import io.pagewalk.dma.spi.CoherentPages;
 import io.pagewalk.dma.spi.DmaOps;
-import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -16,8 +14,8 @@ import org.jspecify.annotations.Nullable;
  * {@link #DMA_MAPPING_ERROR}, counts and negated errnos; and scoped handles ({@link #map}, {@link #alloc}), which throw
  * {@link DmaException} with the cause. All addresses and sizes are unsigned.
  *
- * <p>Implements dma-core:FE-1 to FE-4, FE-10 to FE-15, FE-20, FE-21, FE-40 to FE-43, FE-50 to FE-53. Calls may come
- * from several threads, but {@link #lastFailure()} is the latest of all of them.
+ * <p>Implements dma-core:FE-1 to FE-4, FE-10 to FE-15, FE-20, FE-21, FE-40 to FE-43. Calls may come from several
+ * threads, but {@link #lastFailure()} is the latest of all of them.
  */
 public final class Dma {
     /** What a failed mapping returns: all ones. 0 is a legal DMA address (dma-core:TYP-2). */
@@ -26,18 +24,20 @@ public final class Dma {
     private final Device device;
     private final int cpu;
     private final DmaOps ops;
-    private final KernelLog log;
     private final KernelLayout layout;
     private final @Nullable DmaListener listener;
     private final FailureSlot failure = new FailureSlot();
+    private final DmaChecks checks;
+    private final DmaMemory memory;
 
     Dma(Device device, int cpu, DmaOps ops) {
         this.device = device;
         this.cpu = cpu;
         this.ops = ops;
-        this.log = device.machine().log();
+        this.checks = new DmaChecks(device, failure);
         this.layout = device.machine().layout();
         this.listener = device.machine().listener();
+        this.memory = new DmaMemory(this, ops, checks);
     }
 
     /**
@@ -67,6 +67,15 @@ public final class Dma {
         return failure.snapshot();
     }
 
+    /**
+     * The calls that allocate memory and map it in one.
+     *
+     * @return always the same
+     */
+    public DmaMemory memory() {
+        return memory;
+    }
+
     FailureSlot failureSlot() {
         return failure;
     }
@@ -82,21 +91,15 @@ public final class Dma {
      * @throws KernelBugException for {@link DmaDirection#NONE} (dma-core:TYP-6)
      */
     public long mapPage(long physAddr, long sizeBytes, DmaDirection direction, int attrs) {
-        requireDirection(direction);
+        DmaChecks.requireDirection(direction);
         if (!device.hasStreamingMask()) {
-            return withoutMask("dma_map_page");
+            return checks.withoutMask("dma_map_page");
         }
         long dmaAddr = ops.mapPage(device, cpu, physAddr, sizeBytes, direction, attrs);
         if (listener != null) {
             listener.mappedPage(device, cpu, physAddr, sizeBytes, direction, dmaAddr);
         }
         return dmaAddr;
-    }
-
-    private long withoutMask(String call) {
-        failure.record(FailureReason.NO_MASK, Errno.EIO, 0, 0, 0, 0);
-        log.warn(call, device.name() + " has no DMA mask (dma-core:FE-1)");
-        return DMA_MAPPING_ERROR;
     }
 
     /**
@@ -110,11 +113,7 @@ public final class Dma {
      */
     public long mapSingle(long virtAddr, long sizeBytes, DmaDirection direction, int attrs) {
         if (layout.isVmalloc(virtAddr)) {
-            failure.record(FailureReason.VMALLOC_ADDRESS, Errno.EINVAL, virtAddr, 0, 0, 0);
-            log.warn(
-                    "dma_map_single",
-                    device.name() + ": vmalloc address " + Addresses.hex(virtAddr) + " (dma-core:FE-3)");
-            return DMA_MAPPING_ERROR;
+            return checks.vmallocAddress(virtAddr);
         }
         return mapPage(layout.virtToPhys(virtAddr), sizeBytes, direction, attrs);
     }
@@ -129,7 +128,7 @@ public final class Dma {
      * @throws KernelBugException for {@link DmaDirection#NONE}
      */
     public void unmapPage(long dmaAddr, long sizeBytes, DmaDirection direction, int attrs) {
-        requireDirection(direction);
+        DmaChecks.requireDirection(direction);
         if (listener != null) {
             listener.unmappingPage(device, cpu, dmaAddr, sizeBytes, direction);
         }
@@ -168,7 +167,8 @@ public final class Dma {
      * @param sg the list; {@code nents} is set on success and kept on error
      * @param direction who moves the bytes
      * @param attrs bits of {@link DmaAttrs}
-     * @return 0, or a negated errno; 0 with {@code nents} 0 when the device has no mask (dma-core:FE-13)
+     * @return 0, or a negated errno; 0 with {@code nents} 0 when the device has no mask (dma-core:FE-13); -EOPNOTSUPP
+     *     from a kernel without DMA (FE-14)
      * @throws KernelBugException for {@link DmaDirection#NONE}
      */
     public int mapSgTable(SgTable sg, DmaDirection direction, int attrs) {
@@ -181,11 +181,10 @@ public final class Dma {
     }
 
     private int mapSgCommon(SgTable sg, int nents, DmaDirection direction, int attrs) {
-        requireDirection(direction);
-        requireEntries(sg, nents);
+        DmaChecks.requireDirection(direction);
+        DmaChecks.requireEntries(sg, nents);
         if (!device.hasStreamingMask()) {
-            withoutMask("dma_map_sg");
-            return 0;
+            return checks.sgWithoutMask();
         }
         int result = checkedResult(nents, ops.mapSg(device, cpu, sg, nents, direction, attrs));
         if (listener != null) {
@@ -197,19 +196,8 @@ public final class Dma {
     private int checkedResult(int nents, int result) {
         return switch (result) {
             case -Errno.EINVAL, -Errno.ENOMEM, -Errno.EIO, -Errno.EREMOTEIO -> result;
-            default -> result > 0 ? result : unexpectedResult(nents, result);
+            default -> result > 0 ? result : checks.unexpectedResult(nents, result);
         };
-    }
-
-    /** An empty list ends here too: 0 is none of the errors that map_sg may give (dma-core:FE-11). */
-    private int unexpectedResult(int nents, int result) {
-        if (result == 0) {
-            failure.record(FailureReason.INVALID_LIST, Errno.EIO, nents, 0, 0, 0);
-        } else {
-            failure.answer(Errno.EIO);
-        }
-        log.warn("dma_map_sg", device.name() + ": " + nents + " entries gave " + result + " (dma-core:FE-11)");
-        return -Errno.EIO;
     }
 
     /**
@@ -222,8 +210,8 @@ public final class Dma {
      * @throws KernelBugException for {@link DmaDirection#NONE}
      */
     public void unmapSg(SgTable sg, int nents, DmaDirection direction, int attrs) {
-        requireDirection(direction);
-        requireEntries(sg, nents);
+        DmaChecks.requireDirection(direction);
+        DmaChecks.requireEntries(sg, nents);
         if (listener != null) {
             listener.unmappingSg(device, cpu, sg, nents, direction);
         }
@@ -251,9 +239,9 @@ public final class Dma {
      * @return the DMA address, or {@link #DMA_MAPPING_ERROR}
      */
     public long mapResource(long physAddr, long sizeBytes, DmaDirection direction, int attrs) {
-        requireDirection(direction);
+        DmaChecks.requireDirection(direction);
         if (!device.hasStreamingMask()) {
-            return withoutMask("dma_map_resource");
+            return checks.withoutMask("dma_map_resource");
         }
         long dmaAddr = ops.mapResource(device, cpu, physAddr, sizeBytes, direction, attrs);
         if (listener != null) {
@@ -271,7 +259,7 @@ public final class Dma {
      * @param attrs bits of {@link DmaAttrs}
      */
     public void unmapResource(long dmaAddr, long sizeBytes, DmaDirection direction, int attrs) {
-        requireDirection(direction);
+        DmaChecks.requireDirection(direction);
         if (listener != null) {
             listener.unmappingPage(device, cpu, dmaAddr, sizeBytes, direction);
         }
@@ -279,15 +267,15 @@ public final class Dma {
     }
 
     /**
-     * {@code dma_sync_single_for_cpu}, and the range form with the address moved (dma-core:FE-42).
+     * {@code dma_sync_single_for_cpu}.
      *
      * @param dmaAddr first byte of the part
      * @param sizeBytes length of the part
      * @param direction the direction
      */
     public void syncSingleForCpu(long dmaAddr, long sizeBytes, DmaDirection direction) {
-        if (!device.skipsSync()) {
-            requireDirection(direction);
+        if (!device.skipsSyncCalls()) {
+            DmaChecks.requireDirection(direction);
             ops.syncForCpu(device, cpu, dmaAddr, sizeBytes, direction);
         }
     }
@@ -300,10 +288,34 @@ public final class Dma {
      * @param direction the direction
      */
     public void syncSingleForDevice(long dmaAddr, long sizeBytes, DmaDirection direction) {
-        if (!device.skipsSync()) {
-            requireDirection(direction);
+        if (!device.skipsSyncCalls()) {
+            DmaChecks.requireDirection(direction);
             ops.syncForDevice(device, cpu, dmaAddr, sizeBytes, direction);
         }
+    }
+
+    /**
+     * {@code dma_sync_single_range_for_cpu}: {@link #syncSingleForCpu} of a part (dma-core:FE-42).
+     *
+     * @param dmaAddr what a map returned
+     * @param offset where the part begins
+     * @param sizeBytes length of the part
+     * @param direction the direction
+     */
+    public void syncSingleRangeForCpu(long dmaAddr, long offset, long sizeBytes, DmaDirection direction) {
+        syncSingleForCpu(dmaAddr + offset, sizeBytes, direction);
+    }
+
+    /**
+     * {@code dma_sync_single_range_for_device}: {@link #syncSingleForDevice} of a part (dma-core:FE-42).
+     *
+     * @param dmaAddr what a map returned
+     * @param offset where the part begins
+     * @param sizeBytes length of the part
+     * @param direction the direction
+     */
+    public void syncSingleRangeForDevice(long dmaAddr, long offset, long sizeBytes, DmaDirection direction) {
+        syncSingleForDevice(dmaAddr + offset, sizeBytes, direction);
     }
 
     /**
@@ -314,9 +326,9 @@ public final class Dma {
      * @param direction the direction
      */
     public void syncSgForCpu(SgTable sg, int nents, DmaDirection direction) {
-        requireEntries(sg, nents);
-        if (!device.skipsSync()) {
-            requireDirection(direction);
+        DmaChecks.requireEntries(sg, nents);
+        if (!device.skipsSyncCalls()) {
+            DmaChecks.requireDirection(direction);
             ops.syncSgForCpu(device, cpu, sg, nents, direction);
         }
     }
@@ -329,9 +341,9 @@ public final class Dma {
      * @param direction the direction
      */
     public void syncSgForDevice(SgTable sg, int nents, DmaDirection direction) {
-        requireEntries(sg, nents);
-        if (!device.skipsSync()) {
-            requireDirection(direction);
+        DmaChecks.requireEntries(sg, nents);
+        if (!device.skipsSyncCalls()) {
+            DmaChecks.requireDirection(direction);
             ops.syncSgForDevice(device, cpu, sg, nents, direction);
         }
     }
@@ -363,7 +375,17 @@ public final class Dma {
      * @return false when the driver may leave them out
      */
     public boolean needSync(long dmaAddr) {
-        return !device.skipsSync() && ops.needsSync(device, dmaAddr);
+        return !device.skipsSyncCalls() && ops.needsSync(device, dmaAddr);
+    }
+
+    /**
+     * {@code dma_dev_need_sync}: whether sync calls of the device do anything at all (dma-core:FE-43). True before the
+     * first successful set_mask.
+     *
+     * @return false when the driver may leave them out
+     */
+    public boolean devNeedSync() {
+        return !device.skipsSyncCalls();
     }
 
     /**
@@ -421,24 +443,15 @@ public final class Dma {
     }
 
     /**
-     * {@code dma_alloc_coherent}: memory that CPU and device see alike, zeroed (dma-core:FE-50 to FE-52).
+     * {@code dma_alloc_attrs} of memory that the caller may wait for, such as {@code dma_alloc_coherent} asks for
+     * (dma-core:FE-50 to FE-52). {@link #memory} has all calls that allocate.
      *
      * @param sizeBytes length in bytes
      * @param attrs bits of {@link DmaAttrs}
      * @return the buffer, or null with the cause in {@link #lastFailure()}
      */
     public @Nullable CoherentBuffer allocCoherent(long sizeBytes, int attrs) {
-        if (device.coherentMask() == 0) {
-            log.warn("dma_alloc_coherent", device.name() + " has a coherent mask of 0 (dma-core:FE-50)");
-        }
-        CoherentPages pages = ops.allocCoherent(device, cpu, sizeBytes, Gfp.KERNEL, attrs);
-        if (pages == null) {
-            return null;
-        }
-        if (listener != null) {
-            listener.allocated(device, cpu, pages.dmaAddr(), sizeBytes);
-        }
-        return new CoherentBuffer(this, pages, attrs, device.machine().cpuMemory());
+        return memory.allocAttrs(sizeBytes, Gfp.KERNEL, attrs);
     }
 
     /**
@@ -459,24 +472,5 @@ public final class Dma {
 
     private DmaException failed(String what) {
         return new DmaException(device.name() + " cannot " + what, failure.snapshot());
-    }
-
-    void free(CoherentPages pages, int attrs) {
-        if (listener != null) {
-            listener.freeing(device, cpu, pages.dmaAddr(), pages.sizeBytes());
-        }
-        ops.freeCoherent(device, cpu, pages, attrs);
-    }
-
-    private static void requireDirection(DmaDirection direction) {
-        if (Objects.requireNonNull(direction, "direction") == DmaDirection.NONE) {
-            throw new KernelBugException("direction NONE in a mapping call (dma-core:TYP-6)");
-        }
-    }
-
-    private static void requireEntries(SgTable sg, int nents) {
-        if (nents < 0 || nents > sg.entries()) {
-            throw new IllegalArgumentException(nents + " entries of a list of " + sg.entries());
-        }
     }
 }

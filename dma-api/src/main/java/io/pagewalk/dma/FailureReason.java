@@ -31,12 +31,16 @@ public enum FailureReason {
     /** The bounce buffer itself lies beyond the device's reach (SWM-10). */
     POOL_OUT_OF_REACH(
             "place the pool lower, or give the device a wider mask", "bounce address", "size", "mask", "bus limit"),
+    /** The memory is a peer's, and this device reaches it neither by bus address nor like memory (DIR-10, DIR-30). */
+    PEER_UNREACHABLE("put both devices below one switch, or copy through memory", "address", "size"),
     /** No free range of device addresses of that size below the limit. */
     NO_IOVA("unmap something, or give the device a wider mask", "pages", "limit"),
     /** The page tables could not take the mapping. */
     TABLE_ERROR("see the error number", "iova", "size", "errno"),
     /** The page allocator had no memory that the device can reach. */
     NO_MEMORY("give the machine more memory below the mask", "size", "mask"),
+    /** The device is not coherent, and the kernel has no memory without caching for it (ALC-3). */
+    NO_UNCACHED_MEMORY("give the architecture remapping, uncached aliases or an allocator of its own"),
     /** The device's minimum alignment is larger than the granule of the IOMMU (iommu:DMAP-2). */
     UNSUPPORTED_ALIGNMENT("lower min_align_mask", "min align mask", "granule"),
     /** The list cannot be mapped as it stands: empty, or its lengths overflow (FE-11, iommu:SG-7). */

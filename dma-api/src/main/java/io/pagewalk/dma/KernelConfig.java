@@ -1,5 +1,6 @@
 package io.pagewalk.dma;
 
+import io.pagewalk.dma.spi.DmaOps;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -26,6 +27,13 @@ public final class KernelConfig {
     private ArchConfig arch = ArchConfig.x86();
     private boolean writeCombine;
     private boolean nonCoherentMmap;
+    private boolean slubDebug;
+    private boolean dmaApiDebug;
+    private boolean dmaNeedSync = true;
+    private boolean hasDma = true;
+    private @Nullable ArchMapDirect archMapDirect;
+    private @Nullable DmaOps archDmaOps;
+    private boolean dmaOpsBypass;
     private IommuDefault iommuDefault = IommuDefault.LAZY;
 
     private KernelConfig() {}
@@ -38,6 +46,13 @@ public final class KernelConfig {
         copy.arch = arch;
         copy.writeCombine = writeCombine;
         copy.nonCoherentMmap = nonCoherentMmap;
+        copy.dmaOpsBypass = dmaOpsBypass;
+        copy.archDmaOps = archDmaOps;
+        copy.archMapDirect = archMapDirect;
+        copy.hasDma = hasDma;
+        copy.dmaNeedSync = dmaNeedSync;
+        copy.dmaApiDebug = dmaApiDebug;
+        copy.slubDebug = slubDebug;
         copy.iommuDefault = iommuDefault;
         return copy;
     }
@@ -139,6 +154,90 @@ public final class KernelConfig {
     }
 
     /**
+     * Changes whether devices may go around their own operations, {@code DMA_OPS_BYPASS}.
+     *
+     * @param yes whether they may (dma-core:SEL-2)
+     * @return a changed copy
+     */
+    public KernelConfig withDmaOpsBypass(boolean yes) {
+        KernelConfig copy = copy();
+        copy.dmaOpsBypass = yes;
+        return copy;
+    }
+
+    /**
+     * Changes the operations of devices that have none of their own.
+     *
+     * @param ops the architecture's default, or null (dma-core:SEL-1)
+     * @return a changed copy
+     */
+    public KernelConfig withArchDmaOps(@Nullable DmaOps ops) {
+        KernelConfig copy = copy();
+        copy.archDmaOps = ops;
+        return copy;
+    }
+
+    /**
+     * Changes the architecture's escape to direct mapping, {@code ARCH_HAS_DMA_MAP_DIRECT}.
+     *
+     * @param escape the hook, or null (dma-core:SEL-5)
+     * @return a changed copy
+     */
+    public KernelConfig withArchMapDirect(@Nullable ArchMapDirect escape) {
+        KernelConfig copy = copy();
+        copy.archMapDirect = escape;
+        return copy;
+    }
+
+    /**
+     * Changes whether there is DMA at all, {@code HAS_DMA}.
+     *
+     * @param yes whether there is (dma-core:FE-14)
+     * @return a changed copy
+     */
+    public KernelConfig withHasDma(boolean yes) {
+        KernelConfig copy = copy();
+        copy.hasDma = yes;
+        return copy;
+    }
+
+    /**
+     * Changes whether sync calls exist, {@code DMA_NEED_SYNC}.
+     *
+     * @param yes whether they do anything (dma-core:FE-40)
+     * @return a changed copy
+     */
+    public KernelConfig withDmaNeedSync(boolean yes) {
+        KernelConfig copy = copy();
+        copy.dmaNeedSync = yes;
+        return copy;
+    }
+
+    /**
+     * Changes whether dma-debug is built in, {@code DMA_API_DEBUG}; sync calls are never skipped then.
+     *
+     * @param yes whether it is (dma-core:FE-40)
+     * @return a changed copy
+     */
+    public KernelConfig withDmaApiDebug(boolean yes) {
+        KernelConfig copy = copy();
+        copy.dmaApiDebug = yes;
+        return copy;
+    }
+
+    /**
+     * Changes whether small allocators check themselves, {@code SLUB_DEBUG_ON}.
+     *
+     * @param yes whether they do (dma-core:POOL-6)
+     * @return a changed copy
+     */
+    public KernelConfig withSlubDebug(boolean yes) {
+        KernelConfig copy = copy();
+        copy.slubDebug = yes;
+        return copy;
+    }
+
+    /**
      * Whether coherent memory can be mapped write-combined.
      *
      * @return {@code ARCH_HAS_DMA_WRITE_COMBINE}
@@ -199,6 +298,69 @@ public final class KernelConfig {
      */
     public @Nullable CacheMaintenance cacheMaintenance() {
         return arch.cacheMaintenance();
+    }
+
+    /**
+     * Whether devices may go around their own operations.
+     *
+     * @return {@code DMA_OPS_BYPASS}
+     */
+    public boolean dmaOpsBypass() {
+        return dmaOpsBypass;
+    }
+
+    /**
+     * The operations of devices that have none of their own.
+     *
+     * @return the architecture's default, or null
+     */
+    public @Nullable DmaOps archDmaOps() {
+        return archDmaOps;
+    }
+
+    /**
+     * The architecture's escape to direct mapping.
+     *
+     * @return the hook, or null
+     */
+    public @Nullable ArchMapDirect archMapDirect() {
+        return archMapDirect;
+    }
+
+    /**
+     * Whether there is DMA at all.
+     *
+     * @return {@code HAS_DMA}
+     */
+    public boolean hasDma() {
+        return hasDma;
+    }
+
+    /**
+     * Whether sync calls exist.
+     *
+     * @return {@code DMA_NEED_SYNC}
+     */
+    public boolean dmaNeedSync() {
+        return dmaNeedSync;
+    }
+
+    /**
+     * Whether dma-debug is built in.
+     *
+     * @return {@code DMA_API_DEBUG}
+     */
+    public boolean dmaApiDebug() {
+        return dmaApiDebug;
+    }
+
+    /**
+     * Whether small allocators check themselves.
+     *
+     * @return {@code SLUB_DEBUG_ON}
+     */
+    public boolean slubDebug() {
+        return slubDebug;
     }
 
     /**

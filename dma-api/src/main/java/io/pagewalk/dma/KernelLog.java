@@ -7,6 +7,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.Supplier;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -277,6 +278,18 @@ public final class KernelLog {
         public void warn(String text) {
             keep(Kind.WARN, this, text);
             countWarn(name, text);
+        }
+
+        /**
+         * Counts an occurrence of something that the kernel WARNs about once, and records the first.
+         *
+         * @param text what, with its numbers; asked for the first time only
+         * @throws KernelWarnException when WARNs are fatal and it is the first
+         */
+        public void warnOnce(Supplier<String> text) {
+            if (isFirst()) {
+                warn(text.get());
+            }
         }
 
         /**

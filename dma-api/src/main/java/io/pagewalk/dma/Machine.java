@@ -6,6 +6,7 @@ import io.pagewalk.dma.memory.CmaAreas;
 import io.pagewalk.dma.memory.CpuMemory;
 import io.pagewalk.dma.memory.DevicePages;
 import io.pagewalk.dma.memory.KernelLayout;
+import io.pagewalk.dma.memory.KernelMemory;
 import io.pagewalk.dma.memory.PageAllocator;
 import io.pagewalk.dma.memory.PageFrames;
 import io.pagewalk.dma.memory.PhysRange;
@@ -33,6 +34,7 @@ public final class Machine implements AutoCloseable {
     private final RamMap ram;
     private final PhysicalMemory memory;
     private final CpuMemory cpuMemory;
+    private final KernelMemory kernelMemory;
     private final PageFrames frames;
     private final PageAllocator pages;
     private final DevicePages devicePages = new DevicePages();
@@ -50,6 +52,8 @@ public final class Machine implements AutoCloseable {
     private final FaultLog faults = new FaultLog(clock);
     private final FailureInjection failures = new FailureInjection();
     private final Scatterlists scatterlists;
+    private final CoherentRegions coherentRegions;
+    private final Interrupts interrupts;
     private final @Nullable DmaListener listener;
     private final Map<String, Device> devices = new LinkedHashMap<>();
     private final RequesterIds requesterIds = new RequesterIds();
@@ -72,7 +76,10 @@ public final class Machine implements AutoCloseable {
         reserveRegions();
         peerToPeer = builder.peerToPeer;
         layout = builder.layout;
+        kernelMemory = new KernelMemory(layout, cpuMemory);
+        coherentRegions = new CoherentRegions(this);
         cpus = builder.cpus;
+        interrupts = new Interrupts(cpus);
         commandLine = builder.commandLine;
         kernelModel = builder.kernelModel;
         hostBridgeWindows = builder.hostBridgeWindows;
@@ -168,6 +175,33 @@ public final class Machine implements AutoCloseable {
      */
     public CpuMemory cpuMemory() {
         return cpuMemory;
+    }
+
+    /**
+     * The bytes, as kernel code names them.
+     *
+     * @return memory by kernel virtual address
+     */
+    public KernelMemory kernelMemory() {
+        return kernelMemory;
+    }
+
+    /**
+     * Regions of coherent memory (dma-core:COH-1, COH-6).
+     *
+     * @return where they are declared, and the global one is found
+     */
+    public CoherentRegions coherentRegions() {
+        return coherentRegions;
+    }
+
+    /**
+     * Which CPUs take interrupts.
+     *
+     * @return all of them at first
+     */
+    public Interrupts interrupts() {
+        return interrupts;
     }
 
     /**

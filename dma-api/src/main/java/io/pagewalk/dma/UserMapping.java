@@ -128,8 +128,10 @@ public final class UserMapping {
 
     @Override
     public String toString() {
-        return result != 0
-                ? "not mapped: " + Errno.name(result)
-                : Long.toUnsignedString(pages) + " pages " + protection + " from " + Addresses.hex(physAddr(0));
+        if (result != 0) {
+            return "not mapped: " + Errno.name(result);
+        }
+        String where = pages == 0 ? "" : " from " + Addresses.hex(physAddr(0));
+        return Long.toUnsignedString(pages) + " pages " + protection + where;
     }
 }

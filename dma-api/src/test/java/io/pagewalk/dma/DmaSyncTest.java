@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.pagewalk.dma.fake.World;
 import io.pagewalk.dma.scatterlist.SgTable;
+import java.util.List;
 import org.junit.jupiter.api.Test;
 
 /** Sync calls and their skipping: dma-core:TYP-7, FE-40 to FE-43, MSK-8, DEV-8, SWM-7. */
@@ -85,5 +86,70 @@ class DmaSyncTest {
 
         world.device.setMask(-1L);
         assertThat(world.dma.needSync(0x1000)).isFalse();
+    }
+
+    @Test
+    void aRangeIsAPlainSyncAtAddressPlusOffset() { // FE-42
+        world.dma.syncSingleRangeForCpu(0x1000, 0x234, 0x10, DmaDirection.FROM_DEVICE);
+        world.dma.syncSingleRangeForDevice(0x1000, 0x800, 0x20, DmaDirection.BIDIRECTIONAL);
+        world.dma.syncSingleRangeForCpu(-1L, 2, 0, DmaDirection.TO_DEVICE);
+
+        assertThat(world.backend.calls)
+                .containsExactly(
+                        "syncForCpu cpu 0 0x1234+0x10 FROM_DEVICE",
+                        "syncForDevice cpu 0 0x1800+0x20 BIDIRECTIONAL",
+                        "syncForCpu cpu 0 0x1+0x0 TO_DEVICE");
+    }
+
+    private static List<String> syncEverything(World there) {
+        SgTable sg = new SgTable(1).add(0x1000, 16);
+        there.dma.syncSingleForCpu(0x1000, 16, DmaDirection.TO_DEVICE);
+        there.dma.syncSingleForDevice(0x1000, 16, DmaDirection.TO_DEVICE);
+        there.dma.syncSgForCpu(sg, 1, DmaDirection.TO_DEVICE);
+        there.dma.syncSgForDevice(sg, 1, DmaDirection.TO_DEVICE);
+        return there.backend.calls;
+    }
+
+    @Test
+    void withDmaDebugSyncCallsAreNeverSkipped() { // FE-40, FE-43
+        World debug = World.make(
+                World.builder().kernelConfig(KernelConfig.distribution().withDmaApiDebug(true)));
+        debug.device.setMask(-1L);
+
+        assertThat(debug.device.skipsSync()).isTrue();
+        assertThat(debug.dma.devNeedSync()).isTrue();
+        assertThat(debug.dma.needSync(0x1000)).as("the path decides").isTrue();
+        debug.backend.needsSync = dmaAddr -> false;
+        assertThat(debug.dma.needSync(0x1000)).isFalse();
+        assertThat(syncEverything(debug)).hasSize(4);
+        assertThatThrownBy(() -> debug.dma.syncSingleForCpu(0, 0, DmaDirection.NONE))
+                .isInstanceOf(KernelBugException.class);
+    }
+
+    @Test
+    void withoutDmaNeedSyncAllSyncCallsVanish() { // FE-40, FE-43, TYP-7
+        World none = World.make(World.builder()
+                .kernelConfig(KernelConfig.distribution().withDmaNeedSync(false).withDmaApiDebug(true)));
+        none.backend.mayNeedSync = true;
+
+        for (int i = 0; i < 2; i++) {
+            assertThat(none.dma.devNeedSync()).isFalse();
+            assertThat(none.dma.needSync(0x1000)).isFalse();
+            assertThat(syncEverything(none)).isEmpty();
+            none.dma.syncSingleForDevice(0, 0, DmaDirection.NONE);
+            none.device.setMask(-1L);
+            assertThat(none.device.skipsSync()).isFalse();
+        }
+    }
+
+    @Test
+    void aDeviceNeedsSyncUntilAMaskWasSetAndAgainFromABounceOn() { // FE-43, MSK-8, SWM-7
+        assertThat(world.dma.devNeedSync()).isTrue();
+        world.device.setMask(-1L);
+        assertThat(world.dma.devNeedSync()).isFalse();
+        assertThat(syncEverything(world)).isEmpty();
+        world.device.stopSkippingSync();
+        assertThat(world.dma.devNeedSync()).isTrue();
+        assertThat(syncEverything(world)).hasSize(4);
     }
 }

@@ -1,6 +1,6 @@
 package io.pagewalk.backends.direct;
 
-import io.pagewalk.backends.swiotlb.SwiotlbPool;
+import io.pagewalk.backends.swiotlb.Swiotlb;
 import io.pagewalk.dma.Device;
 import io.pagewalk.dma.Machine;
 import io.pagewalk.dma.spi.BusPort;
@@ -10,47 +10,55 @@ import io.pagewalk.dma.spi.MetricSink;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
 
-/** A machine without an IOMMU: dma-direct with its bounce pool. */
+/** A machine without an IOMMU: dma-direct with its bounce pools. Its parts are its {@link Swiotlb}. */
 final class DirectBackend implements DmaBackend {
-    private final SwiotlbPool pool;
-    private final DirectOps ops;
+    private final Swiotlb swiotlb;
+    private final DirectCore core;
+    private final long encryptionMask;
     private final Map<Device, BusPort> ports = new ConcurrentHashMap<>();
 
-    DirectBackend(Machine machine, SwiotlbPool pool) {
-        this.pool = pool;
-        this.ops = new DirectOps(machine, pool);
+    DirectBackend(Machine machine, Swiotlb swiotlb) {
+        this.swiotlb = swiotlb;
+        this.core = new DirectCore(machine);
+        this.encryptionMask = machine.kernelConfig().arch().encryptionMask();
     }
 
     @Override
     public DmaOps attach(Device device) {
-        return ops;
+        return new DirectOps(core, swiotlb.attach(device));
     }
 
     @Override
     public BusPort port(Device device) {
-        return ports.computeIfAbsent(device, d -> new DirectPort(d.config().ranges()));
+        return ports.computeIfAbsent(device, d -> new DirectPort(d.config().busRanges(), encryptionMask));
     }
 
     @Override
     public void report(MetricSink sink) {
-        pool.report(sink);
+        swiotlb.report(sink);
     }
 
     /** Only where everything is bounced has every live mapping slots of its own. */
     @Override
     public boolean ownsAddresses() {
-        return pool.isForced();
+        return swiotlb.defaultMem().isForced();
     }
 
     @Override
     public void checkStructure(Consumer<String> violation) {
-        pool.checkStructure(violation);
+        swiotlb.checkStructure(violation);
     }
 
     @Override
     public void checkIdle(Consumer<String> violation) {
-        pool.checkIdle(violation);
-        ops.coherent().checkIdle(violation);
+        swiotlb.checkIdle(violation);
+        core.checkIdle(violation);
+    }
+
+    @Override
+    public <T> @Nullable T part(Class<T> type) {
+        return type == Swiotlb.class ? type.cast(swiotlb) : null;
     }
 }

@@ -1,94 +1,275 @@
 package io.pagewalk.backends.direct;
 
+import io.pagewalk.backends.swiotlb.SwiotlbPool;
+import io.pagewalk.dma.ArchConfig;
+import io.pagewalk.dma.ArchDmaAlloc;
+import io.pagewalk.dma.CoherentRegion;
+import io.pagewalk.dma.CoherentRegions;
 import io.pagewalk.dma.Device;
 import io.pagewalk.dma.DmaAttrs;
 import io.pagewalk.dma.Errno;
-import io.pagewalk.dma.FailurePoint;
 import io.pagewalk.dma.FailureReason;
+import io.pagewalk.dma.Gfp;
+import io.pagewalk.dma.KernelLog;
 import io.pagewalk.dma.Machine;
 import io.pagewalk.dma.memory.Addresses;
 import io.pagewalk.dma.memory.CpuMemory;
-import io.pagewalk.dma.memory.PageAllocator;
-import io.pagewalk.dma.memory.Zone;
+import io.pagewalk.dma.memory.KernelLayout;
+import io.pagewalk.dma.memory.KernelMemory;
 import io.pagewalk.dma.spi.CoherentPages;
+import io.pagewalk.dma.spi.DmaPages;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Coherent memory without an IOMMU: contiguous pages of the page allocator, from the highest zone that the mask allows.
+ * Coherent memory without an IOMMU: contiguous pages, which a device that is not coherent gets without caching, and a
+ * device that cannot decrypt gets decrypted.
  *
- * <p>Implements dma-core:ALC-1, ALC-2, ALC-5 to ALC-8, ALC-13. Thread-safe.
+ * <p>Implements dma-core:ALC-1 to ALC-5, ALC-10, ALC-11, ALC-13. Thread-safe.
  */
 final class DirectCoherent {
-    private final PageAllocator pages;
+    private static final long NO_PAGE = DirectPages.NO_PAGE;
+
+    private final ArchConfig arch;
+    private final DirectReach reach;
+    private final DirectPages pages;
+    private final Decryption decryption;
+    private final @Nullable AtomicPools atomicPools;
     private final CpuMemory memory;
-    private final FailurePoint point;
+    private final KernelMemory kernelMemory;
+    private final KernelLayout layout;
+    private final CoherentRegions regions;
+    private final KernelLog.Site unsupportedSite;
+    private final KernelLog.Site strayFreeSite;
     private final AtomicLong outstandingPages = new AtomicLong();
 
-    DirectCoherent(Machine machine) {
-        pages = machine.pages();
-        memory = machine.cpuMemory();
-        point = machine.failures().point("direct.pages");
+    DirectCoherent(Machine machine, DirectReach reach) {
+        this.arch = machine.kernelConfig().arch();
+        this.reach = reach;
+        this.pages = new DirectPages(machine, reach);
+        this.decryption = new Decryption(machine);
+        this.atomicPools = AtomicPools.of(machine, reach);
+        this.memory = machine.cpuMemory();
+        this.kernelMemory = machine.kernelMemory();
+        this.layout = machine.layout();
+        this.regions = machine.coherentRegions();
+        this.strayFreeSite = machine.log().site("dma_release_from_global_coherent");
+        this.unsupportedSite = machine.log().site("dma_direct_alloc: not supported");
     }
 
-    @Nullable CoherentPages alloc(Device device, int cpu, long sizeBytes, int attrs) {
-        long roundedBytes = Addresses.alignUp(sizeBytes, Addresses.PAGE_SIZE);
-        long physAddr = allocReachable(device, roundedBytes);
-        if (physAddr == PageAllocator.NO_PAGE) {
-            device.failure(cpu).record(FailureReason.NO_MEMORY, Errno.ENOMEM, sizeBytes, device.coherentLimit(), 0, 0);
+    @Nullable AtomicPools atomicPools() {
+        return atomicPools;
+    }
+
+    /** Which memory it is: without a kernel mapping, the architecture's, without caching, or plain (ALC-2 to ALC-5). */
+    @Nullable CoherentPages alloc(SwiotlbPool mem, Device device, int cpu, long sizeBytes, int gfp, int attrs) {
+        int flags = (attrs & DmaAttrs.NO_WARN) == 0 ? gfp : gfp | Gfp.NOWARN;
+        if (hasNoKernelMapping(mem, attrs)) {
+            return withoutKernelMapping(mem, device, cpu, sizeBytes, flags);
+        }
+        if (device.isCoherent()) {
+            return mapped(mem, device, cpu, sizeBytes, flags, false);
+        }
+        ArchDmaAlloc hook = hook(mem);
+        if (hook != null) {
+            return ofHook(hook, device, cpu, sizeBytes, flags, attrs);
+        }
+        if (arch.globalPool()) {
+            return ofGlobalRegion(device, cpu, sizeBytes);
+        }
+        if (!arch.setUncached() && !arch.remap()) {
+            return notSupported(device, cpu);
+        }
+        return mapped(mem, device, cpu, sizeBytes, flags, arch.remap());
+    }
+
+    private boolean hasNoKernelMapping(SwiotlbPool mem, int attrs) {
+        return (attrs & DmaAttrs.NO_KERNEL_MAPPING) != 0 && !decryption.isForced() && !mem.isForAlloc();
+    }
+
+    private @Nullable ArchDmaAlloc hook(SwiotlbPool mem) {
+        return mem.isForAlloc() ? null : arch.dmaAlloc();
+    }
+
+    /** Not zeroed, whatever the flags say (ALC-2). */
+    private @Nullable CoherentPages withoutKernelMapping(
+            SwiotlbPool mem, Device device, int cpu, long sizeBytes, int flags) {
+        long physAddr = pages.alloc(mem, device, cpu, rounded(sizeBytes), flags);
+        return physAddr == NO_PAGE
+                ? noMemory(device, cpu, sizeBytes)
+                : taken(device, physAddr, sizeBytes).withCpuAddr(KernelMemory.pageCookie(physAddr));
+    }
+
+    private @Nullable CoherentPages ofHook(
+            ArchDmaAlloc hook, Device device, int cpu, long sizeBytes, int flags, int attrs) {
+        CoherentPages taken = hook.alloc(device, rounded(sizeBytes), flags, attrs);
+        return taken == null ? noMemory(device, cpu, sizeBytes) : taken;
+    }
+
+    private @Nullable CoherentPages ofGlobalRegion(Device device, int cpu, long sizeBytes) {
+        CoherentRegion region = regions.global();
+        CoherentPages taken = region == null ? null : region.alloc(device, rounded(sizeBytes));
+        return taken == null
+                ? noMemory(device, cpu, sizeBytes)
+                : CoherentPages.contiguous(taken.dmaAddr(), sizeBytes, taken.pagePhysAddr(0))
+                        .withCpuAddr(taken.cpuAddr());
+    }
+
+    private @Nullable CoherentPages notSupported(Device device, int cpu) {
+        if (unsupportedSite.isFirst()) {
+            unsupportedSite.message(
+                    device.name() + ": coherent DMA allocations not supported on this platform (dma-core:ALC-3)");
+        }
+        device.failure(cpu).record(FailureReason.NO_UNCACHED_MEMORY, Errno.ENOMEM, 0, 0, 0, 0);
+        return null;
+    }
+
+    private @Nullable CoherentPages mapped(
+            SwiotlbPool mem, Device device, int cpu, long sizeBytes, int flags, boolean remap) {
+        long roundedBytes = rounded(sizeBytes);
+        boolean mustPrepare = remap || decryption.isForced();
+        boolean fromAtomicPool = mustPrepare && mustNotWait(mem, flags);
+        long physAddr = fromAtomicPool
+                ? fromAtomicPool(device, cpu, roundedBytes, flags)
+                : fromPages(mem, device, cpu, roundedBytes, flags, remap);
+        if (physAddr == NO_PAGE) {
+            return noMemory(device, cpu, sizeBytes);
+        }
+        CoherentPages taken = taken(device, physAddr, sizeBytes);
+        return remap && !fromAtomicPool ? remapped(mem, device, cpu, taken) : taken;
+    }
+
+    /** Zeroed, and decrypted unless a second mapping is to do that (ALC-5). */
+    private long fromPages(SwiotlbPool mem, Device device, int cpu, long roundedBytes, int flags, boolean remap) {
+        long physAddr = pages.alloc(mem, device, cpu, roundedBytes, flags);
+        if (physAddr == NO_PAGE || (!remap && !decryption.decrypt())) {
+            return NO_PAGE;
+        }
+        memory.zero(physAddr, roundedBytes);
+        return physAddr;
+    }
+
+    private @Nullable CoherentPages remapped(SwiotlbPool mem, Device device, int cpu, CoherentPages taken) {
+        long virtAddr = kernelMemory.vmap(taken.pagePhysAddrs());
+        if (virtAddr == 0) {
+            free(mem, device, taken, DmaAttrs.NONE);
+            return noMemory(device, cpu, taken.sizeBytes());
+        }
+        return taken.withCpuAddr(virtAddr);
+    }
+
+    /** What takes time is not done for callers that must not wait: they get memory prepared before (ALC-4). */
+    private static boolean mustNotWait(SwiotlbPool mem, int flags) {
+        return !Gfp.has(flags, Gfp.DIRECT_RECLAIM) && !mem.isForAlloc();
+    }
+
+    private long fromAtomicPool(Device device, int cpu, long roundedBytes, int flags) {
+        return atomicPools == null
+                ? NO_PAGE
+                : atomicPools.alloc(device, cpu, roundedBytes, flags | pages.zoneFlags(device));
+    }
+
+    private static @Nullable CoherentPages noMemory(Device device, int cpu, long sizeBytes) {
+        device.failure(cpu).record(FailureReason.NO_MEMORY, Errno.ENOMEM, sizeBytes, device.coherentLimit(), 0, 0);
+        return null;
+    }
+
+    private CoherentPages taken(Device device, long physAddr, long sizeBytes) {
+        outstandingPages.addAndGet(pagesOf(sizeBytes));
+        return CoherentPages.contiguous(reach.coherentDmaAddr(device, physAddr), sizeBytes, physAddr);
+    }
+
+    private static long rounded(long sizeBytes) {
+        return Addresses.alignUp(sizeBytes, Addresses.PAGE_SIZE);
+    }
+
+    private static long pagesOf(long sizeBytes) {
+        return rounded(sizeBytes) >>> Addresses.PAGE_SHIFT;
+    }
+
+    /** In the order of ALC-13; the DMA address says which pages they are. */
+    void free(SwiotlbPool mem, Device device, CoherentPages coherent, int attrs) {
+        if (hasNoKernelMapping(mem, attrs)) {
+            freePlain(mem, device, coherent);
+            return;
+        }
+        if (!device.isCoherent() && freeElsewhere(mem, device, coherent, attrs)) {
+            return;
+        }
+        long physAddr = firstPage(device, coherent);
+        if (atomicPools != null && atomicPools.free(physAddr, rounded(coherent.sizeBytes()))) {
+            outstandingPages.addAndGet(-pagesOf(coherent.sizeBytes()));
+            return;
+        }
+        if (layout.isVmalloc(coherent.cpuAddr())) {
+            kernelMemory.vunmap(coherent.cpuAddr());
+        } else if (!decryption.encrypt(physAddr, rounded(coherent.sizeBytes()))) {
+            outstandingPages.addAndGet(-pagesOf(coherent.sizeBytes()));
+            return;
+        }
+        freePlain(mem, device, coherent);
+    }
+
+    private static long firstPage(Device device, CoherentPages coherent) {
+        return device.dmaToPhys(coherent.dmaAddr()) & Addresses.PAGE_MASK;
+    }
+
+    private void freePlain(SwiotlbPool mem, Device device, CoherentPages coherent) {
+        outstandingPages.addAndGet(-pagesOf(coherent.sizeBytes()));
+        pages.free(mem, device, firstPage(device, coherent), rounded(coherent.sizeBytes()));
+    }
+
+    /** Whether the memory is the architecture's or of the global region. */
+    private boolean freeElsewhere(SwiotlbPool mem, Device device, CoherentPages coherent, int attrs) {
+        ArchDmaAlloc hook = hook(mem);
+        if (hook != null) {
+            hook.free(device, coherent, attrs);
+            return true;
+        }
+        if (!arch.globalPool()) {
+            return false;
+        }
+        CoherentRegion region = regions.global();
+        boolean released = region != null && region.release(coherent.cpuAddr(), rounded(coherent.sizeBytes()));
+        if (!released && strayFreeSite.isFirst()) {
+            strayFreeSite.warn(device.name() + ": " + Addresses.hex(coherent.cpuAddr())
+                    + " is not in the global region (dma-core:ALC-13)");
+        }
+        return true;
+    }
+
+    /** {@code dma_direct_alloc_pages} (ALC-11). */
+    @Nullable DmaPages allocPages(SwiotlbPool mem, Device device, int cpu, long sizeBytes, int gfp) {
+        long physAddr = decryption.isForced() && mustNotWait(mem, gfp)
+                ? fromAtomicPool(device, cpu, sizeBytes, gfp)
+                : fromPages(mem, device, cpu, sizeBytes, gfp, false);
+        if (physAddr == NO_PAGE) {
+            noMemory(device, cpu, sizeBytes);
             return null;
         }
-        if ((attrs & DmaAttrs.NO_KERNEL_MAPPING) == 0) {
-            memory.zero(physAddr, roundedBytes);
+        outstandingPages.addAndGet(pagesOf(sizeBytes));
+        return new DmaPages(physAddr, reach.coherentDmaAddr(device, physAddr), sizeBytes);
+    }
+
+    /** {@code dma_direct_free_pages}: the page itself says which pages they are. */
+    void freePages(SwiotlbPool mem, Device device, DmaPages freed) {
+        outstandingPages.addAndGet(-pagesOf(freed.sizeBytes()));
+        if (atomicPools != null && atomicPools.free(freed.physAddr(), freed.sizeBytes())) {
+            return;
         }
-        outstandingPages.addAndGet(pagesOf(roundedBytes));
-        return CoherentPages.contiguous(device.physToDma(physAddr), sizeBytes, physAddr);
-    }
-
-    /** A lower zone is tried only when pages were had and lie too high, not when there were none (ALC-7). */
-    private long allocReachable(Device device, long roundedBytes) {
-        int order = Addresses.order(roundedBytes);
-        long limit = device.dmaToPhys(device.coherentLimit());
-        Zone zone = highestZone(limit);
-        while (true) {
-            long physAddr = allocPages(zone, order);
-            if (physAddr == PageAllocator.NO_PAGE || DirectReach.isCoherentOk(device, physAddr, roundedBytes)) {
-                return physAddr;
-            }
-            pages.freePages(physAddr, order);
-            if (zone == Zone.DMA) {
-                return PageAllocator.NO_PAGE;
-            }
-            zone = zone == Zone.NORMAL && limit != -1L ? Zone.DMA32 : Zone.DMA;
+        if (decryption.encrypt(freed.physAddr(), freed.sizeBytes())) {
+            pages.free(mem, device, freed.physAddr(), freed.sizeBytes());
         }
-    }
-
-    private static Zone highestZone(long limit) {
-        if (Addresses.lessOrEqual(limit, Zone.DMA.lastAddress())) {
-            return Zone.DMA;
-        }
-        return Addresses.lessOrEqual(limit, Zone.DMA32.lastAddress()) ? Zone.DMA32 : Zone.NORMAL;
-    }
-
-    private long allocPages(Zone zone, int order) {
-        return point.fails() ? PageAllocator.NO_PAGE : pages.allocPages(zone, order);
-    }
-
-    void free(CoherentPages coherent) {
-        long roundedBytes = Addresses.alignUp(coherent.sizeBytes(), Addresses.PAGE_SIZE);
-        outstandingPages.addAndGet(-pagesOf(roundedBytes));
-        pages.freePages(coherent.pagePhysAddr(0), Addresses.order(roundedBytes));
-    }
-
-    private static long pagesOf(long roundedBytes) {
-        return roundedBytes >>> Addresses.PAGE_SHIFT;
     }
 
     void checkIdle(Consumer<String> violation) {
         long outstanding = outstandingPages.get();
         if (outstanding != 0) {
             violation.accept("coherent allocations of " + outstanding + " pages were not freed");
+        }
+        if (atomicPools != null) {
+            atomicPools.checkIdle(violation);
         }
     }
 }

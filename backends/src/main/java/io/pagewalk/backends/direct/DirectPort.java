@@ -16,18 +16,23 @@ public final class DirectPort implements BusPort {
     private static final long UNLIMITED = -1L;
 
     private final DmaRange[] ranges;
+    private final long encryptionMask;
 
     /**
      * Makes the bus of a device.
      *
      * @param ranges its dma-ranges, in order
+     * @param encryptionMask the bit of an address that says encrypted, 0 for none
      */
-    public DirectPort(List<DmaRange> ranges) {
+    public DirectPort(List<DmaRange> ranges, long encryptionMask) {
         this.ranges = ranges.toArray(new DmaRange[0]);
+        this.encryptionMask = encryptionMask;
     }
 
+    /** The memory controller takes the encryption bit for itself: it is not a part of where memory lies. */
     @Override
-    public long translate(long dmaAddr, Access access) {
+    public long translate(long busAddr, Access access) {
+        long dmaAddr = busAddr & ~encryptionMask;
         if (ranges.length == 0) {
             return physical(dmaAddr);
         }
@@ -48,7 +53,8 @@ public final class DirectPort implements BusPort {
      * To the end of the entry that translates the address, or to where an entry before it, which wins, begins (DIR-3).
      */
     @Override
-    public long spanBytes(long dmaAddr) {
+    public long spanBytes(long busAddr) {
+        long dmaAddr = busAddr & ~encryptionMask;
         long span = UNLIMITED;
         for (DmaRange range : ranges) {
             if (range.coversDma(dmaAddr)) {

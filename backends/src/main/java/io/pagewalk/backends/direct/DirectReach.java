@@ -6,6 +6,7 @@ import io.pagewalk.dma.Machine;
 import io.pagewalk.dma.memory.Addresses;
 import io.pagewalk.dma.memory.PhysRange;
 import io.pagewalk.dma.memory.Zone;
+import io.pagewalk.dma.memory.ZoneLimits;
 import java.util.List;
 
 /**
@@ -18,10 +19,14 @@ final class DirectReach {
 
     private final long topPageAddr;
     private final List<PhysRange> ram;
+    private final ZoneLimits zones;
+    private final boolean forcedDecryption;
 
     DirectReach(Machine machine) {
         topPageAddr = (machine.ram().maxPfn() - 1) << Addresses.PAGE_SHIFT;
         ram = machine.ram().ranges();
+        zones = machine.kernelConfig().arch().zones();
+        forcedDecryption = machine.kernelConfig().arch().forcedDecryption();
     }
 
     /** {@code dma_capable}: only the last byte is compared, and it may wrap (DIR-7, DIR-8). */
@@ -30,24 +35,29 @@ final class DirectReach {
     }
 
     /** {@code dma_coherent_ok} (DIR-9). */
-    static boolean isCoherentOk(Device device, long physAddr, long sizeBytes) {
-        long dmaAddr = device.physToDma(physAddr);
+    boolean isCoherentOk(Device device, long physAddr, long sizeBytes) {
+        long dmaAddr = coherentDmaAddr(device, physAddr);
         return dmaAddr != -1L && Addresses.lessOrEqual(Addresses.last(dmaAddr, sizeBytes), device.coherentLimit());
+    }
+
+    /** {@code phys_to_dma_direct}: without the encryption bit where devices need decrypted memory (ALC-5). */
+    long coherentDmaAddr(Device device, long physAddr) {
+        return forcedDecryption ? device.physToDmaUnencrypted(physAddr) : device.physToDma(physAddr);
     }
 
     /** The mask that reaches the last page of RAM (MSK-1). */
     long requiredMask(Device device) {
-        long dmaAddr = device.physToDma(topPageAddr);
+        long dmaAddr = coherentDmaAddr(device, topPageAddr);
         return dmaAddr == 0 ? -1L : (Long.highestOneBit(dmaAddr) << 1) - 1;
     }
 
-    /** A mask is refused only below 32 bits, and only when it does not even reach the lowest zone (MSK-4). */
+    /** A mask is refused only below 32 bits, and only when it reaches neither the lowest zone nor all RAM (MSK-4). */
     boolean isMaskSupported(Device device, long mask) {
         if (Addresses.lessOrEqual(MASK_32_BITS, mask)) {
             return true;
         }
-        long needed = device.physToDma(Addresses.min(topPageAddr, Zone.DMA.lastAddress()));
-        return Addresses.lessOrEqual(needed, mask);
+        long lowest = zones.has(Zone.DMA) ? Addresses.min(topPageAddr, zones.zoneDmaLimit()) : topPageAddr;
+        return Addresses.lessOrEqual(device.physToDmaUnencrypted(lowest), mask);
     }
 
     /** Whether dma-ranges cover all RAM (MSK-10). */
@@ -55,15 +65,25 @@ final class DirectReach {
         if (!device.hasRanges()) {
             return true;
         }
-        List<DmaRange> ranges = device.config().ranges();
-        return ram.stream().allMatch(range -> isMapped(range, ranges));
+        List<DmaRange> ranges = device.ranges();
+        boolean anyWholePage = false;
+        for (PhysRange range : ram) {
+            long firstPfn = (range.first() + Addresses.PAGE_SIZE - 1) >>> Addresses.PAGE_SHIFT;
+            long endPfn = (range.last() >>> Addresses.PAGE_SHIFT) + (endsPage(range.last()) ? 1 : 0);
+            if (Addresses.lessThan(firstPfn, endPfn)) {
+                anyWholePage = true;
+                if (!areMapped(firstPfn, endPfn, ranges)) {
+                    return false;
+                }
+            }
+        }
+        return anyWholePage;
     }
 
-    /** Steps through whole page frames from entry to entry (MSK-10). */
-    private static boolean isMapped(PhysRange range, List<DmaRange> ranges) {
-        long pfn = (range.first() + Addresses.PAGE_SIZE - 1) >>> Addresses.PAGE_SHIFT;
-        long end = (range.last() >>> Addresses.PAGE_SHIFT) + (endsPage(range.last()) ? 1 : 0);
-        while (Addresses.lessThan(pfn, end)) {
+    /** Steps through page frames from entry to entry (MSK-10). */
+    private static boolean areMapped(long firstPfn, long endPfn, List<DmaRange> ranges) {
+        long pfn = firstPfn;
+        while (Addresses.lessThan(pfn, endPfn)) {
             long next = pfnBehindEntryOf(pfn, ranges);
             if (next == pfn) {
                 return false;

@@ -5,8 +5,8 @@ import io.pagewalk.backends.iommu.api.IommuDomainType;
 import io.pagewalk.backends.iommu.driver.VtdDriver;
 import io.pagewalk.backends.iommu.mapping.IommuBackend;
 import io.pagewalk.backends.iommu.mapping.IommuBoot;
+import io.pagewalk.backends.swiotlb.Swiotlb;
 import io.pagewalk.backends.swiotlb.SwiotlbBoot;
-import io.pagewalk.backends.swiotlb.SwiotlbPool;
 import io.pagewalk.dma.Machine;
 import io.pagewalk.dma.spi.BackendOptions;
 import io.pagewalk.dma.spi.DmaBackend;
@@ -17,11 +17,11 @@ import java.util.List;
  * Makes machines with a VT-d unit.
  *
  * <p>{@code iommu} does what the machine's command line and configuration say: {@code intel_iommu=}, {@code iommu=},
- * {@code iommu.passthrough=}, {@code iommu.strict=} and {@code iommu.forcedac=} (iommu:CORE-2, CORE-3, DINIT-12). Without
- * any of them unmaps are lazy, as on x86. With the IOMMU off it is {@code direct}.
+ * {@code iommu.passthrough=}, {@code iommu.strict=} and {@code iommu.forcedac=} (iommu:CORE-2, CORE-3, DINIT-12).
+ * Without any of them unmaps are lazy, as on x86. With the IOMMU off it is {@code direct}.
  *
- * <p>The variants {@code iommu-strict} and {@code iommu-lazy} are for comparing one with the other: the variant says what
- * trusted devices get, whatever the command line says of that; of the command line {@code iommu.forcedac} and
+ * <p>The variants {@code iommu-strict} and {@code iommu-lazy} are for comparing one with the other: the variant says
+ * what trusted devices get, whatever the command line says of that; of the command line {@code iommu.forcedac} and
  * {@code intel_iommu=forcedac,sp_off} still count.
  */
 public final class IommuProvider implements DmaBackendProvider {
@@ -52,16 +52,15 @@ public final class IommuProvider implements DmaBackendProvider {
 
     @Override
     public DmaBackend create(String variant, Machine machine, BackendOptions options) {
-        IommuBoot boot =
-                switch (variant) {
-                    case STRICT -> IommuBoot.fixed(machine, IommuDomainType.DMA);
-                    case LAZY -> IommuBoot.fixed(machine, IommuDomainType.DMA_FQ);
-                    default -> IommuBoot.of(machine);
-                };
+        IommuBoot boot = switch (variant) {
+            case STRICT -> IommuBoot.fixed(machine, IommuDomainType.DMA);
+            case LAZY -> IommuBoot.fixed(machine, IommuDomainType.DMA_FQ);
+            default -> IommuBoot.of(machine);
+        };
         if (boot.off()) {
             return new DirectProvider().create("direct", machine, options);
         }
-        SwiotlbPool pool = SwiotlbBoot.boot(machine, options, false);
-        return new IommuBackend(machine, new VtdDriver(machine, options), pool, boot);
+        Swiotlb swiotlb = SwiotlbBoot.boot(machine, options, false);
+        return new IommuBackend(machine, new VtdDriver(machine, options), swiotlb, boot);
     }
 }

@@ -23,6 +23,7 @@ final class IoTlbPool {
     private final SlotTable table;
     private final AtomicLong totalUsed = new AtomicLong();
     private final AtomicLong usedHiwater = new AtomicLong();
+    private volatile boolean hiwaterWasReset;
 
     IoTlbPool(long start, int slots, int areaCount) {
         if (areaCount < 1 || slots / areaCount < 1) {
@@ -67,6 +68,16 @@ final class IoTlbPool {
 
     long usedHiwater() {
         return usedHiwater.get();
+    }
+
+    void resetHiwater() {
+        hiwaterWasReset = true;
+        usedHiwater.set(0);
+    }
+
+    /** Whether the mark may lie below what is in use. */
+    boolean hiwaterWasReset() {
+        return hiwaterWasReset;
     }
 
     boolean contains(long physAddr) {
@@ -117,6 +128,7 @@ final class IoTlbPool {
         if (allocSize == 0) {
             throw new KernelBugException("a bounce of " + Addresses.hex(origAddr) + " needs no slot (dma-core:SWM-12)");
         }
+        requirePowerOfTwo(boundary);
         int first = cpu & (areas.length - 1);
         int number = first;
         do {
@@ -127,6 +139,18 @@ final class IoTlbPool {
             number = number + 1 == areas.length ? 0 : number + 1;
         } while (number != first);
         return NONE;
+    }
+
+    private static void requirePowerOfTwo(long boundary) {
+        long boundarySlots = boundarySlots(boundary);
+        if (Long.bitCount(boundarySlots) != 1) {
+            throw new KernelBugException("segment boundary " + Addresses.hex(boundary) + " holds " + boundarySlots
+                    + " slots, no power of two (dma-core:SWS-1)");
+        }
+    }
+
+    private static long boundarySlots(long boundary) {
+        return (boundary >>> SLOT_SHIFT) + 1;
     }
 
     private int allocateIn(
@@ -169,7 +193,7 @@ final class IoTlbPool {
         int stride = (int) Math.min(Addresses.max(alignMask, ioTlbAlignMask) >>> SLOT_SHIFT, areaSlots) + 1;
         long origBits = origAddr & ioTlbAlignMask;
         long comparedBits = origAddr == 0 ? 0 : ioTlbAlignMask;
-        long boundarySlots = (boundary >>> SLOT_SHIFT) + 1;
+        long boundarySlots = boundarySlots(boundary);
         long firstBoundarySlot = SwiotlbLayout.slots(tblDmaAddr);
         int base = number * areaSlots;
         int index = area.index();

@@ -4,16 +4,72 @@ import static io.pagewalk.backends.swiotlb.SwiotlbLayout.SET_SLOTS;
 import static io.pagewalk.backends.swiotlb.SwiotlbLayout.SLOT_BYTES;
 
 import io.pagewalk.dma.Device;
+import io.pagewalk.dma.DmaAttrs;
 import io.pagewalk.dma.Errno;
 import io.pagewalk.dma.FailureReason;
 import io.pagewalk.dma.FailureSlot;
+import io.pagewalk.dma.KernelLog;
 import io.pagewalk.dma.memory.Addresses;
 
-/** Finds out why a pool refused a request, which the kernel's "full" does not say. Only failures pay for it. */
+/**
+ * What an allocator says when it refuses: the kernel's messages, and why a pool refused a request, which the kernel's
+ * "full" does not say. Only failures pay for it.
+ *
+ * <p>Implements dma-core:SWM-1, SWM-2, SWM-6, SWX-5 as far as they log. Thread-safe.
+ */
 final class PoolRefusal {
-    private PoolRefusal() {}
+    private final KernelLog.Site noPoolSite;
+    private final KernelLog.Site fullSite;
+    private final KernelLog.Site alignSite;
+    private final KernelLog.Site unalignedPageSite;
 
-    static void record(
+    PoolRefusal(KernelLog log) {
+        noPoolSite = log.site("swiotlb_tbl_map_single: no pool");
+        fullSite = log.site("swiotlb_tbl_map_single: full");
+        alignSite = log.site("swiotlb_tbl_map_single: alignment");
+        unalignedPageSite = log.site("swiotlb_alloc: unaligned page");
+    }
+
+    void warnOfAlignment(Device device, long allocAlignMask) {
+        if (alignSite.isFirst()) {
+            alignSite.warn(device.name() + ": alignment mask " + Addresses.hex(allocAlignMask) + " is above "
+                    + Addresses.hex(SwiotlbLayout.LARGEST_ALLOC_ALIGN_MASK) + " (dma-core:SWM-2)");
+        }
+    }
+
+    void warnOfUnalignedPage(Device device, long tlbAddr) {
+        if (unalignedPageSite.isFirst()) {
+            unalignedPageSite.warn(
+                    device.name() + ": slots at " + Addresses.hex(tlbAddr) + " do not begin a page (dma-core:SWX-5)");
+        }
+    }
+
+    void withoutPool(Device device, int cpu, long physAddr, long sizeBytes) {
+        if (noPoolSite.isWithinRate()) {
+            noPoolSite.message(device.name()
+                    + ": Can not allocate SWIOTLB buffer earlier and can't now provide a DMA bounce buffer for "
+                    + Addresses.hex(physAddr) + " (dma-core:SWM-1)");
+        }
+        device.failure(cpu).record(FailureReason.NO_POOL, Errno.ENOMEM, physAddr, sizeBytes, 0, 0);
+    }
+
+    void full(
+            IoTlbPool slots,
+            Device device,
+            int cpu,
+            long physAddr,
+            long sizeBytes,
+            long totalBytes,
+            long allocAlignMask,
+            int attrs) {
+        if ((attrs & DmaAttrs.NO_WARN) == 0 && fullSite.isWithinRate()) {
+            fullSite.message(device.name() + ": swiotlb buffer is full (sz: " + Long.toUnsignedString(totalBytes)
+                    + " bytes), total " + slots.slots() + " (slots), used " + slots.totalUsed() + " (slots)");
+        }
+        record(device.failure(cpu), slots, device, physAddr, sizeBytes, totalBytes, allocAlignMask);
+    }
+
+    private static void record(
             FailureSlot failure,
             IoTlbPool pool,
             Device device,
@@ -63,7 +119,7 @@ final class PoolRefusal {
         long minAlignMask = device.minAlignMask();
         long alignMask = IoTlbPool.alignMask(totalBytes, allocAlignMask, minAlignMask);
         long comparedBits = physAddr == 0 ? 0 : minAlignMask & ~alignMask;
-        long poolDmaAddr = device.physToDma(pool.start()) & boundary;
+        long poolDmaAddr = device.physToDmaUnencrypted(pool.start()) & boundary;
         long boundarySlots = (boundary >>> SwiotlbLayout.SLOT_SHIFT) + 1;
         for (int slot = 0; slot < pool.slots(); slot++) {
             long dmaAddr = poolDmaAddr + slot * SLOT_BYTES;

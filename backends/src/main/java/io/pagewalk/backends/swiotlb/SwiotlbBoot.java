@@ -27,17 +27,22 @@ public final class SwiotlbBoot {
     private static final String SITE = "swiotlb_init";
 
     private final Machine machine;
-    private final SwiotlbParameter parameter;
     private final long poolBase;
     private final FailurePoint poolPoint;
     private final KernelLog log;
+    private SwiotlbParameter parameter;
+    private Runnable giveBack = () -> {};
 
     private SwiotlbBoot(Machine machine, BackendOptions options) {
         this.machine = machine;
-        this.parameter = SwiotlbParameter.of(KernelCommandLine.parse(machine.commandLine()));
+        this.log = machine.log();
+        this.parameter = SwiotlbParameter.of(KernelCommandLine.parse(machine.commandLine()), this::info);
         this.poolBase = options.number(POOL_BASE_OPTION, NO_BASE);
         this.poolPoint = machine.failures().point("swiotlb.pool");
-        this.log = machine.log();
+    }
+
+    private void info(String text) {
+        log.info("swiotlb", text);
     }
 
     /**
@@ -47,19 +52,20 @@ public final class SwiotlbBoot {
      * @param machine the machine, whose memory it takes
      * @param options {@value #POOL_BASE_OPTION} puts the pool there instead of as high below 4 GiB as it fits
      * @param force whether the caller has every mapping bounced
-     * @return the allocator, with a pool or without
+     * @return the machine's swiotlb, with a pool or without
      * @throws IllegalArgumentException when the place that the options name is not RAM, or is in use in part
      */
-    public static SwiotlbPool boot(Machine machine, BackendOptions options, boolean force) {
+    public static Swiotlb boot(Machine machine, BackendOptions options, boolean force) {
         return new SwiotlbBoot(machine, options).boot(force);
     }
 
-    private SwiotlbPool boot(boolean forcedByCaller) {
+    private Swiotlb boot(boolean forcedByCaller) {
         boolean forced = parameter.force() || forcedByCaller;
         if (parameter.disabled() || !(forced || isAddressingLimited())) {
-            return new SwiotlbPool(machine, null, false);
+            return new Swiotlb(machine, new SwiotlbPool(machine, null, false), parameter, giveBack);
         }
-        return new SwiotlbPool(machine, allocate(), forced);
+        SwiotlbPool mem = new SwiotlbPool(machine, allocate(), forced);
+        return new Swiotlb(machine, mem, parameter, giveBack);
     }
 
     private boolean isAddressingLimited() {
@@ -67,8 +73,11 @@ public final class SwiotlbBoot {
     }
 
     private @Nullable IoTlbPool allocate() {
-        SwiotlbParameter sized = parameter.areas() == 0 ? withAreasOfCpus() : parameter;
-        long slots = sized.slots();
+        if (parameter.areas() == 0) {
+            parameter = parameter.withAreas(machine.cpus(), this::info);
+        }
+        long wanted = parameter.slots();
+        long slots = wanted;
         long base = place(slots);
         while (base == PageAllocator.NO_PAGE) {
             if (Addresses.lessOrEqual(slots, MIN_SLOTS)) {
@@ -78,27 +87,18 @@ public final class SwiotlbBoot {
             slots = Addresses.alignUp(slots >>> 1, SET_SLOTS);
             base = place(slots);
         }
-        if (slots != sized.slots()) {
+        if (slots != wanted) {
+            parameter = parameter.shrunk(slots);
             log.message(
                     SITE,
-                    "bounce pool adjusted from " + Long.toUnsignedString(sized.slots()) + " to " + slots
+                    "bounce pool adjusted from " + Long.toUnsignedString(wanted) + " to " + slots
                             + " slots (dma-core:SWC-8)");
         }
-        return new IoTlbPool(base, Math.toIntExact(slots), (int) limitAreas(sized.areas(), slots));
+        return new IoTlbPool(base, Math.toIntExact(slots), (int) limitAreas(parameter.areas(), slots));
     }
 
-    private SwiotlbParameter withAreasOfCpus() {
-        SwiotlbParameter sized = parameter.withAreas(machine.cpus());
-        if (sized.slots() != parameter.slots()) {
-            log.message(
-                    SITE,
-                    "bounce pool of " + parameter.slots() + " slots rounded up to " + sized.slots() + " for "
-                            + sized.areas() + " areas (dma-core:SWC-4)");
-        }
-        return sized;
-    }
-
-    private static long limitAreas(long areas, long slots) {
+    /** {@code limit_nareas} (SWC-7). */
+    static long limitAreas(long areas, long slots) {
         return Addresses.lessThan(slots, areas * SET_SLOTS) ? slots / SET_SLOTS : areas;
     }
 
@@ -108,7 +108,9 @@ public final class SwiotlbBoot {
             return PageAllocator.NO_PAGE;
         }
         if (poolBase == NO_BASE) {
-            return machine.pages().allocContiguous(sizeBytes, Addresses.PAGE_SIZE, Zone.DMA32.lastAddress());
+            long base = machine.pages().allocContiguous(sizeBytes, Addresses.PAGE_SIZE, Zone.DMA32.lastAddress());
+            giveBack = () -> machine.pages().giveBack(base, sizeBytes);
+            return base;
         }
         machine.ram().require(poolBase, sizeBytes);
         reserve(sizeBytes);
@@ -125,6 +127,7 @@ public final class SwiotlbBoot {
         if (machine.pages().hasFreePagesWithin(poolBase, sizeBytes)) {
             try {
                 machine.pages().reserve(poolBase, sizeBytes);
+                giveBack = () -> machine.pages().giveBack(poolBase, sizeBytes);
             } catch (IllegalStateException partlyInUse) {
                 throw new IllegalArgumentException(POOL_BASE_OPTION + ": " + partlyInUse.getMessage(), partlyInUse);
             }

@@ -18,6 +18,8 @@ public final class SwiotlbLayout {
     public static final long DEFAULT_SLOTS = 0x8000;
     /** Slots below which a boot does not shrink a pool: 1 MiB. */
     public static final long MIN_SLOTS = 512;
+    /** The largest alignment, minus one, that a bounce may ask for without a WARN (dma-core:SWM-2). */
+    public static final long LARGEST_ALLOC_ALIGN_MASK = Addresses.PAGE_SIZE - 1;
     /** What stands for no physical address: {@code INVALID_PHYS_ADDR}. */
     public static final long INVALID_PHYS_ADDR = -1L;
 

@@ -9,49 +9,78 @@ import io.pagewalk.dma.DmaAttrs;
 import io.pagewalk.dma.DmaDirection;
 import io.pagewalk.dma.Errno;
 import io.pagewalk.dma.FailurePoint;
-import io.pagewalk.dma.FailureReason;
 import io.pagewalk.dma.KernelBugException;
-import io.pagewalk.dma.KernelLog;
 import io.pagewalk.dma.Machine;
 import io.pagewalk.dma.memory.Addresses;
 import io.pagewalk.dma.memory.CpuMemory;
 import io.pagewalk.dma.spi.Metric;
 import io.pagewalk.dma.spi.MetricSink;
-import java.util.concurrent.atomic.LongAdder;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The machine's bounce allocator, {@code io_tlb_mem}: whoever cannot let a device reach a buffer maps it here and gives
- * the device the bounce buffer instead. It has a pool, or none. Bounce addresses are physical ("tlb") addresses; making
- * DMA addresses of them is up to the caller.
+ * A bounce allocator, {@code io_tlb_mem}: whoever cannot let a device reach a buffer maps it here and gives the device
+ * the bounce buffer instead. It has a pool, or none. Bounce addresses are physical ("tlb") addresses; making DMA
+ * addresses of them is up to the caller.
  *
- * <p>Implements dma-core:SWC-22, SWC-24, SWM-1 to SWM-9, SWM-11, SWM-12, SWB-1 to SWB-12, SWR-1 to SWR-6, DIR-13. Made
- * by {@link SwiotlbBoot}. Thread-safe as memory is: two calls on one bounce buffer need their own order. Nothing here
- * allocates unless it fails.
+ * <p>Implements dma-core:SWC-22 to SWC-24, SWM-1 to SWM-9, SWM-11, SWM-12, SWB-6, SWB-8 to SWB-12, SWX-5, SWX-6,
+ * DIR-13. Found through {@link Swiotlb}. Thread-safe as memory is: two calls on one bounce buffer need their own order.
+ * Nothing here allocates unless it fails.
  */
 public final class SwiotlbPool {
-    private static final long LARGEST_ALLOC_ALIGN_MASK = Addresses.PAGE_SIZE - 1;
+    private static final long NO_ORIGINAL = 0;
 
     private final CpuMemory memory;
-    private final @Nullable IoTlbPool pool;
+    private final String name;
     private final boolean forced;
+    private final boolean forAlloc;
+    private final BounceCopy copy;
     private final FailurePoint slotsPoint;
-    private final KernelLog.Site noPoolSite;
-    private final KernelLog.Site fullSite;
-    private final KernelLog.Site alignSite;
-    private final KernelLog.Site overflowSite;
-    private final LongAdder bytesBounced = new LongAdder();
+    private final PoolRefusal refusal;
+    private volatile @Nullable IoTlbPool pool;
 
+    /** Makes the machine's default allocator. */
     SwiotlbPool(Machine machine, @Nullable IoTlbPool pool, boolean forced) {
+        this(machine, pool, "", forced, false);
+    }
+
+    /** Makes the allocator of a restricted pool, which bounces and allocates everything (SWX-1). */
+    static SwiotlbPool restricted(Machine machine, IoTlbPool pool, String name) {
+        return new SwiotlbPool(machine, pool, name, true, true);
+    }
+
+    private SwiotlbPool(Machine machine, @Nullable IoTlbPool pool, String name, boolean forced, boolean forAlloc) {
         this.memory = machine.cpuMemory();
         this.pool = pool;
+        this.name = name;
         this.forced = forced;
+        this.forAlloc = forAlloc;
+        this.copy = new BounceCopy(machine);
         this.slotsPoint = machine.failures().point("swiotlb.slots");
-        this.noPoolSite = machine.log().site("swiotlb_tbl_map_single: no pool");
-        this.fullSite = machine.log().site("swiotlb_tbl_map_single: full");
-        this.alignSite = machine.log().site("swiotlb_tbl_map_single: alignment");
-        this.overflowSite = machine.log().site("swiotlb_bounce: overflow");
+        this.refusal = new PoolRefusal(machine.log());
+    }
+
+    /** Adds the pool of a late boot, or takes the pool away (SWC-9, SWC-11, SWC-23). */
+    void use(@Nullable IoTlbPool newPool) {
+        pool = newPool;
+    }
+
+    /**
+     * The region of a restricted pool.
+     *
+     * @return its name, empty for the default allocator
+     */
+    public String name() {
+        return name;
+    }
+
+    /**
+     * Whether coherent memory comes from here too, {@code for_alloc} (dma-core:SWX-1).
+     *
+     * @return true for a restricted pool
+     */
+    public boolean isForAlloc() {
+        return forAlloc;
     }
 
     /**
@@ -79,7 +108,8 @@ public final class SwiotlbPool {
      * @return true when it does
      */
     public boolean contains(long physAddr) {
-        return pool != null && pool.contains(physAddr);
+        IoTlbPool slots = pool;
+        return slots != null && slots.contains(physAddr);
     }
 
     /**
@@ -107,17 +137,19 @@ public final class SwiotlbPool {
             int attrs) {
         IoTlbPool slots = pool;
         if (slots == null) {
-            return refuseWithoutPool(device, cpu, physAddr, sizeBytes);
+            refusal.withoutPool(device, cpu, physAddr, sizeBytes);
+            return INVALID_PHYS_ADDR;
         }
-        if (Addresses.lessThan(LARGEST_ALLOC_ALIGN_MASK, allocAlignMask)) {
-            warnOfAlignment(device, allocAlignMask);
+        if (Addresses.lessThan(SwiotlbLayout.LARGEST_ALLOC_ALIGN_MASK, allocAlignMask)) {
+            refusal.warnOfAlignment(device, allocAlignMask);
         }
         long minAlignMask = device.minAlignMask();
         long fullOffset = physAddr & minAlignMask & (allocAlignMask | SLOT_MASK);
         long totalBytes = Addresses.alignUp(sizeBytes + fullOffset, allocAlignMask + 1);
         int first = allocate(slots, device, cpu, physAddr, totalBytes, allocAlignMask);
         if (first == IoTlbPool.NONE) {
-            return refuse(slots, device, cpu, physAddr, sizeBytes, totalBytes, allocAlignMask, attrs);
+            refusal.full(slots, device, cpu, physAddr, sizeBytes, totalBytes, allocAlignMask, attrs);
+            return INVALID_PHYS_ADDR;
         }
         device.stopSkippingSync();
         int padding = (int) (fullOffset >>> SLOT_SHIFT);
@@ -125,7 +157,7 @@ public final class SwiotlbPool {
         slots.table().describe(mapped, (int) SwiotlbLayout.slots(totalBytes) - padding, physAddr, padding);
         long tlbAddr = slots.addressOf(mapped) + (fullOffset & SLOT_MASK);
         requireRam(slots, device, tlbAddr, physAddr, sizeBytes);
-        bounce(slots, device, tlbAddr, sizeBytes, true);
+        copy.copy(slots, device, tlbAddr, sizeBytes, true);
         return tlbAddr;
     }
 
@@ -133,7 +165,7 @@ public final class SwiotlbPool {
         if (slotsPoint.fails()) {
             return IoTlbPool.NONE;
         }
-        long poolDmaAddr = device.physToDma(slots.start());
+        long poolDmaAddr = device.physToDmaUnencrypted(slots.start());
         return slots.allocate(
                 cpu,
                 physAddr,
@@ -153,39 +185,6 @@ public final class SwiotlbPool {
         }
     }
 
-    private void warnOfAlignment(Device device, long allocAlignMask) {
-        if (alignSite.isFirst()) {
-            alignSite.warn(device.name() + ": alignment mask " + Addresses.hex(allocAlignMask) + " is above "
-                    + Addresses.hex(LARGEST_ALLOC_ALIGN_MASK) + " (dma-core:SWM-2)");
-        }
-    }
-
-    private long refuseWithoutPool(Device device, int cpu, long physAddr, long sizeBytes) {
-        if (noPoolSite.isWithinRate()) {
-            noPoolSite.message(device.name() + ": no bounce buffer was allocated at boot, and "
-                    + Addresses.hex(physAddr) + " needs one (dma-core:SWM-1)");
-        }
-        device.failure(cpu).record(FailureReason.NO_POOL, Errno.ENOMEM, physAddr, sizeBytes, 0, 0);
-        return INVALID_PHYS_ADDR;
-    }
-
-    private long refuse(
-            IoTlbPool slots,
-            Device device,
-            int cpu,
-            long physAddr,
-            long sizeBytes,
-            long totalBytes,
-            long allocAlignMask,
-            int attrs) {
-        if ((attrs & DmaAttrs.NO_WARN) == 0 && fullSite.isWithinRate()) {
-            fullSite.message(device.name() + ": swiotlb buffer is full (sz: " + Long.toUnsignedString(totalBytes)
-                    + " bytes), total " + slots.slots() + " (slots), used " + slots.totalUsed() + " (slots)");
-        }
-        PoolRefusal.record(device.failure(cpu), slots, device, physAddr, sizeBytes, totalBytes, allocAlignMask);
-        return INVALID_PHYS_ADDR;
-    }
-
     /**
      * Gives a bounce buffer back, all of it whatever the size says (dma-core:DIR-15). The device's bytes are copied to
      * the buffer first if it may have written them.
@@ -201,7 +200,7 @@ public final class SwiotlbPool {
     public void unmap(Device device, int cpu, long tlbAddr, long sizeBytes, DmaDirection direction, int attrs) {
         IoTlbPool slots = poolOf(tlbAddr);
         if ((attrs & DmaAttrs.SKIP_CPU_SYNC) == 0 && direction.deviceWrites()) {
-            bounce(slots, device, tlbAddr, sizeBytes, false);
+            copy.copy(slots, device, tlbAddr, sizeBytes, false);
         }
         slots.release(tlbAddr, device.minAlignMask());
     }
@@ -218,7 +217,7 @@ public final class SwiotlbPool {
      */
     public void syncForCpu(Device device, int cpu, long tlbAddr, long sizeBytes, DmaDirection direction) {
         switch (direction) {
-            case FROM_DEVICE, BIDIRECTIONAL -> bounce(poolOf(tlbAddr), device, tlbAddr, sizeBytes, false);
+            case FROM_DEVICE, BIDIRECTIONAL -> copy.copy(poolOf(tlbAddr), device, tlbAddr, sizeBytes, false);
             case TO_DEVICE -> {}
             case NONE -> throw noDirection("SWB-8");
         }
@@ -236,7 +235,7 @@ public final class SwiotlbPool {
      */
     public void syncForDevice(Device device, int cpu, long tlbAddr, long sizeBytes, DmaDirection direction) {
         switch (direction) {
-            case TO_DEVICE, BIDIRECTIONAL -> bounce(poolOf(tlbAddr), device, tlbAddr, sizeBytes, true);
+            case TO_DEVICE, BIDIRECTIONAL -> copy.copy(poolOf(tlbAddr), device, tlbAddr, sizeBytes, true);
             case FROM_DEVICE -> {}
             case NONE -> throw noDirection("SWB-9");
         }
@@ -254,38 +253,49 @@ public final class SwiotlbPool {
         return slots;
     }
 
-    /*
-     * A bounce address carries the buffer's low bits, and a sync may start anywhere inside the mapping. So the slot says where the
-     * buffer's byte for the slot's own first mapped byte is, and the difference of the low bits, which may be negative in every slot but the first, leads to
-     * the byte that is meant (SWB-2). The slot's allocation size moves along and limits the copy (SWB-3, SWB-4).
+    /**
+     * {@code swiotlb_alloc}: takes pages for coherent memory, aligned to their order on the bus. No data is bounced for
+     * them (dma-core:SWX-5).
+     *
+     * @param device the device
+     * @param cpu the CPU that allocates
+     * @param sizeBytes length, not zero
+     * @return physical address of the first page, or all ones: silently when there is no room, with a WARN when the
+     *     slots are not a page's physically
      */
-    private void bounce(IoTlbPool slots, Device device, long tlbAddr, long sizeBytes, boolean toDevice) {
-        SlotTable table = slots.table();
-        int slot = slots.slotOf(tlbAddr);
-        long slotOrig = table.origAddr(slot);
-        if (slotOrig == INVALID_PHYS_ADDR) {
-            return;
+    public long alloc(Device device, int cpu, long sizeBytes) {
+        IoTlbPool slots = pool;
+        if (slots == null) {
+            return INVALID_PHYS_ADDR;
         }
-        long offset = (tlbAddr & SLOT_MASK) - (slotOrig & device.minAlignMask() & SLOT_MASK);
-        long physAddr = slotOrig + offset;
-        long copied = clip(device, table.allocSize(slot) - offset, sizeBytes);
-        if (toDevice) {
-            memory.copy(physAddr, tlbAddr, copied);
-        } else {
-            memory.copy(tlbAddr, physAddr, copied);
+        long alignMask = (Addresses.PAGE_SIZE << Addresses.order(sizeBytes)) - 1;
+        int first = allocate(slots, device, cpu, NO_ORIGINAL, sizeBytes, alignMask);
+        if (first == IoTlbPool.NONE) {
+            return INVALID_PHYS_ADDR;
         }
-        bytesBounced.add(copied);
+        long tlbAddr = slots.addressOf(first);
+        if (Addresses.isAligned(tlbAddr, Addresses.PAGE_SIZE)) {
+            return tlbAddr;
+        }
+        slots.release(tlbAddr, device.minAlignMask());
+        refusal.warnOfUnalignedPage(device, tlbAddr);
+        return INVALID_PHYS_ADDR;
     }
 
-    private long clip(Device device, long allocatedBytes, long sizeBytes) {
-        if (Addresses.lessOrEqual(sizeBytes, allocatedBytes)) {
-            return sizeBytes;
+    /**
+     * {@code swiotlb_free}: gives pages back (dma-core:SWX-6).
+     *
+     * @param device the device
+     * @param physAddr what {@link #alloc} gave, or any other page
+     * @return false when the page is not the pool's, with nothing done
+     */
+    public boolean free(Device device, long physAddr) {
+        IoTlbPool slots = pool;
+        if (slots == null || !slots.contains(physAddr)) {
+            return false;
         }
-        if (overflowSite.isFirst()) {
-            overflowSite.warn(device.name() + ": allocation size " + Long.toUnsignedString(allocatedBytes)
-                    + ", mapping size " + Long.toUnsignedString(sizeBytes) + " (dma-core:SWB-3)");
-        }
-        return allocatedBytes;
+        slots.release(physAddr, device.minAlignMask());
+        return true;
     }
 
     /**
@@ -304,16 +314,18 @@ public final class SwiotlbPool {
      * @return its physical address, all ones without a pool
      */
     public long start() {
-        return pool == null ? INVALID_PHYS_ADDR : pool.start();
+        IoTlbPool slots = pool;
+        return slots == null ? INVALID_PHYS_ADDR : slots.start();
     }
 
     /**
-     * Slots of the pool.
+     * Slots of the pool, {@code io_tlb_nslabs}.
      *
      * @return the count, 0 without a pool
      */
     public int slots() {
-        return pool == null ? 0 : pool.slots();
+        IoTlbPool slots = pool;
+        return slots == null ? 0 : slots.slots();
     }
 
     /**
@@ -322,7 +334,8 @@ public final class SwiotlbPool {
      * @return the count, 0 without a pool
      */
     public int areas() {
-        return pool == null ? 0 : pool.areaCount();
+        IoTlbPool slots = pool;
+        return slots == null ? 0 : slots.areaCount();
     }
 
     /**
@@ -331,16 +344,35 @@ public final class SwiotlbPool {
      * @return the count
      */
     public long usedSlots() {
-        return pool == null ? 0 : pool.totalUsed();
+        IoTlbPool slots = pool;
+        return slots == null ? 0 : slots.totalUsed();
     }
 
     /**
      * Most slots in use at once, {@code io_tlb_used_hiwater} (dma-core:SWF-1).
      *
-     * @return the count
+     * @return the count, since the last reset
      */
     public long usedHiwater() {
-        return pool == null ? 0 : pool.usedHiwater();
+        IoTlbPool slots = pool;
+        return slots == null ? 0 : slots.usedHiwater();
+    }
+
+    /**
+     * Writes {@code io_tlb_used_hiwater}, which forgets the mark (dma-core:SWF-1).
+     *
+     * @param value 0; the mark is 0 then, until the next success raises it to what is in use
+     * @return 0, or -EINVAL with nothing changed for any other value
+     */
+    public int writeUsedHiwater(long value) {
+        if (value != 0) {
+            return -Errno.EINVAL;
+        }
+        IoTlbPool slots = pool;
+        if (slots != null) {
+            slots.resetHiwater();
+        }
+        return 0;
     }
 
     /**
@@ -349,7 +381,7 @@ public final class SwiotlbPool {
      * @return the count
      */
     public long bytesBounced() {
-        return bytesBounced.sum();
+        return copy.bytesBounced();
     }
 
     /**
@@ -372,8 +404,9 @@ public final class SwiotlbPool {
      * @param violation takes a sentence for each broken invariant
      */
     public void checkStructure(Consumer<String> violation) {
-        if (pool != null) {
-            new PoolCheck(pool, violation).structure();
+        IoTlbPool slots = pool;
+        if (slots != null) {
+            new PoolCheck(slots, violation).structure();
         }
     }
 
@@ -383,8 +416,9 @@ public final class SwiotlbPool {
      * @param violation takes a sentence for each area with slots in use
      */
     public void checkIdle(Consumer<String> violation) {
-        if (pool != null) {
-            new PoolCheck(pool, violation).idle();
+        IoTlbPool slots = pool;
+        if (slots != null) {
+            new PoolCheck(slots, violation).idle();
         }
     }
 }

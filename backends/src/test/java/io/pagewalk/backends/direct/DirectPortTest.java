@@ -63,7 +63,7 @@ class DirectPortTest {
 
     @Test
     void faultsAreSaidInWords() {
-        DirectPort port = new DirectPort(java.util.List.of());
+        DirectPort port = new DirectPort(java.util.List.of(), 0);
         assertThat(port.faultText(DirectPort.NO_RANGE)).contains("dma-ranges");
         assertThat(port.faultText(9)).isEqualTo("fault 9");
         assertThat(port.spanBytes(5)).isEqualTo(-1L);
@@ -82,7 +82,8 @@ class DirectPortTest {
     @DisplayName("of two entries that overlap the first wins, for the bus as for the driver (DIR-3)")
     void aSpanEndsWhereAnEarlierEntryBegins() {
         DirectPort port = new DirectPort(
-                List.of(new DmaRange(0x50_0000, 0x8000_1000L, 0x1000), new DmaRange(0x10_0000, 0x8000_0000L, 0x4000)));
+                List.of(new DmaRange(0x50_0000, 0x8000_1000L, 0x1000), new DmaRange(0x10_0000, 0x8000_0000L, 0x4000)),
+                0);
         assertThat(port.spanBytes(0x8000_0800L)).isEqualTo(0x800);
         assertThat(port.spanBytes(0x8000_1800L)).isEqualTo(0x800);
         assertThat(port.spanBytes(0x8000_2800L)).isEqualTo(0x1800);
@@ -93,7 +94,7 @@ class DirectPortTest {
 
     @Test
     void anEntryThatWouldGoOnAtAddressZeroEndsAtTheTop() {
-        DirectPort port = new DirectPort(List.of(new DmaRange(0x10_0000, -0x1000L, 0x2000)));
+        DirectPort port = new DirectPort(List.of(new DmaRange(0x10_0000, -0x1000L, 0x2000)), 0);
         assertThat(port.translate(-1L, Access.READ)).isEqualTo(0x10_0fff);
         assertThat(BusPort.isFault(port.translate(0, Access.READ))).isTrue();
     }

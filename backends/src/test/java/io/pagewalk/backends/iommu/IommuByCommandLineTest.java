@@ -184,8 +184,7 @@ class IommuByCommandLineTest {
     @DisplayName("iommu:DINIT-12: forcedac skips the first try below 4 GiB")
     void forceDacStartsAtTheTop() {
         for (String backend : List.of("iommu", "iommu-strict", "iommu-lazy")) {
-            try (Machine machine =
-                    builder("iommu.forcedac=1").backend(backend).build()) {
+            try (Machine machine = builder("iommu.forcedac=1").backend(backend).build()) {
                 Device device = machine.addDevice(DeviceConfig.named("nic"));
                 assertThat(map(device, 0x20_0000, PAGE)).isEqualTo(0xffff_ffff_f000L);
             }
@@ -210,7 +209,8 @@ class IommuByCommandLineTest {
     }
 
     @Test
-    @DisplayName("D8, iommu:CORE-8, CORE-32, VTD-6: what firmware keeps is mapped to itself before the device is let on")
+    @DisplayName(
+            "D8, iommu:CORE-8, CORE-32, VTD-6: what firmware keeps is mapped to itself before the device is let on")
     void firmwareRegionsAreReachableFromTheFirstMomentOn() {
         PhysRange rmrr = new PhysRange(0x200_0000, 0x23f_ffff);
         try (Machine machine = builder("iommu.strict=1").build()) {
@@ -278,7 +278,9 @@ class IommuByCommandLineTest {
             assertThat(iommu.domainOf(device).type()).isEqualTo(IommuDomainType.DMA_FQ);
             assertThat(iommu.setDefaultType(device, "DMA")).isEqualTo(-Errno.EPERM);
             device.dma().unmapPage(dmaAddr, PAGE, DmaDirection.BIDIRECTIONAL, DmaAttrs.NONE);
-            assertThat(device.bus().readLong(dmaAddr)).as("stale until the flush").isEqualTo(0x77);
+            assertThat(device.bus().readLong(dmaAddr))
+                    .as("stale until the flush")
+                    .isEqualTo(0x77);
             machine.clock().advance(10_000_000);
             assertThat(device.bus().readLong(dmaAddr)).isEqualTo(-1L);
             assertIdle(machine);

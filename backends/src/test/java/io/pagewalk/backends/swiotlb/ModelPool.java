@@ -90,6 +90,26 @@ final class ModelPool {
         return tlb;
     }
 
+    /** SWX-5: slots without an original, aligned to their order on the bus. Gives -1 when nothing is found. */
+    long alloc(int cpu, long size, long minAlign, long boundary, long dmaShift) {
+        long block = 4096;
+        while (block < size) {
+            block *= 2;
+        }
+        int count = (int) ((size + SLOT - 1) / SLOT);
+        int first = find(cpu, 0, size, count, block - 1, minAlign, boundary, dmaShift);
+        if (first < 0) {
+            return -1;
+        }
+        Mapping mapping = new Mapping(start + first * SLOT, 0, size, size, first, count, 0, minAlign);
+        for (int slot = first; slot < first + count; slot++) {
+            taken.put(slot, mapping);
+        }
+        byAddress.put(mapping.tlb(), mapping);
+        hiwater = Math.max(hiwater, used());
+        return mapping.tlb();
+    }
+
     private int find(
             int cpu, long orig, long total, int count, long alignMask, long minAlign, long boundary, long dmaShift) {
         for (int k = 0; k < areas; k++) {

@@ -25,7 +25,8 @@ class SwiotlbBootTest {
     }
 
     private static SwiotlbPool boot(RamMap ram, int cpus, String commandLine, boolean force) {
-        return SwiotlbBoot.boot(machine(ram, cpus, commandLine), BackendOptions.NONE, force);
+        return SwiotlbBoot.boot(machine(ram, cpus, commandLine), BackendOptions.NONE, force)
+                .defaultMem();
     }
 
     @Test
@@ -70,7 +71,7 @@ class SwiotlbBootTest {
     @DisplayName("SWC-8, A12: the pool halves until it fits, and says so")
     void poolHalvesUntilItFits() {
         Machine machine = machine(RamMap.of(PhysRange.ofSize(0, 40 * MIB)), 8, "");
-        SwiotlbPool pool = SwiotlbBoot.boot(machine, BackendOptions.NONE, true);
+        SwiotlbPool pool = SwiotlbBoot.boot(machine, BackendOptions.NONE, true).defaultMem();
         assertThat(pool.slots()).isEqualTo(0x4000);
         assertThat(machine.log().entries()).anyMatch(e -> e.text().contains("from 32768 to 16384 slots"));
     }
@@ -80,7 +81,7 @@ class SwiotlbBootTest {
     void areasShrinkWithThePool() {
         Machine machine = machine(SMALL, 1, "swiotlb=2048,16,force");
         machine.failures().failNth("swiotlb.pool", 1);
-        SwiotlbPool pool = SwiotlbBoot.boot(machine, BackendOptions.NONE, false);
+        SwiotlbPool pool = SwiotlbBoot.boot(machine, BackendOptions.NONE, false).defaultMem();
         assertThat(pool.slots()).isEqualTo(1024);
         assertThat(pool.areas()).isEqualTo(8);
     }
@@ -89,7 +90,7 @@ class SwiotlbBootTest {
     @DisplayName("SWC-8, SWM-1: below 1 MiB a boot gives up; a forced machine then maps nothing")
     void bootGivesUpBelowTheMinimum() {
         Machine machine = machine(RamMap.of(PhysRange.ofSize(0, MIB / 2)), 1, "");
-        SwiotlbPool pool = SwiotlbBoot.boot(machine, BackendOptions.NONE, true);
+        SwiotlbPool pool = SwiotlbBoot.boot(machine, BackendOptions.NONE, true).defaultMem();
         assertThat(pool.isActive()).isFalse();
         assertThat(pool.isForced()).isTrue();
         assertThat(machine.log().entries()).anyMatch(e -> e.text().contains("512 slots"));
@@ -104,7 +105,7 @@ class SwiotlbBootTest {
     void poolCanBePutSomewhere() {
         Machine machine = machine(SMALL, 1, "swiotlb=1024");
         long before = machine.pages().freeBytes();
-        SwiotlbPool pool = SwiotlbBoot.boot(machine, at(0x300_1000), true);
+        SwiotlbPool pool = SwiotlbBoot.boot(machine, at(0x300_1000), true).defaultMem();
         assertThat(pool.start()).isEqualTo(0x300_1000);
         assertThat(machine.pages().freeBytes()).isEqualTo(before - 2 * MIB);
         assertThat(pool.contains(0x300_1000)).isTrue();
@@ -121,7 +122,8 @@ class SwiotlbBootTest {
                 .commandLine("swiotlb=1024,1")
                 .backend("virt")
                 .build();
-        assertThat(SwiotlbBoot.boot(machine, at(0x300_0800), true).start()).isEqualTo(0x300_0800);
+        assertThat(SwiotlbBoot.boot(machine, at(0x300_0800), true).defaultMem().start())
+                .isEqualTo(0x300_0800);
         assertThat(machine.pages().freeBytes()).isEqualTo(MIB);
         assertThatThrownBy(() -> SwiotlbBoot.boot(machine, at(MIB), true))
                 .isInstanceOf(IllegalArgumentException.class)

@@ -34,7 +34,8 @@ public interface DmaListener {
     default void unmappingPage(Device device, int cpu, long dmaAddr, long sizeBytes, DmaDirection direction) {}
 
     /**
-     * A list was mapped, or could not be.
+     * A list was mapped, or could not be. Memory of {@code dma_alloc_noncontiguous} comes as a list too, mapped to one
+     * segment (dma-core:FE-64).
      *
      * @param device the device
      * @param cpu the CPU
@@ -57,7 +58,7 @@ public interface DmaListener {
     default void unmappingSg(Device device, int cpu, SgTable sg, int nents, DmaDirection direction) {}
 
     /**
-     * Coherent memory was allocated.
+     * Coherent memory was allocated; not told of that of a device's own region (dma-core:FE-51).
      *
      * @param device the device
      * @param cpu the CPU
@@ -75,6 +76,32 @@ public interface DmaListener {
      * @param sizeBytes length
      */
     default void freeing(Device device, int cpu, long dmaAddr, long sizeBytes) {}
+
+    /**
+     * Pages were allocated and mapped for streaming use, by {@code dma_alloc_pages}.
+     *
+     * @param device the device
+     * @param cpu the CPU
+     * @param physAddr the first page
+     * @param sizeBytes length as asked for, not rounded (dma-core:FE-54)
+     * @param direction the direction, possibly NONE
+     * @param dmaAddr the DMA address
+     */
+    default void allocatedPages(
+            Device device, int cpu, long physAddr, long sizeBytes, DmaDirection direction, long dmaAddr) {}
+
+    /**
+     * Pages of {@link #allocatedPages} are about to be freed.
+     *
+     * @param device the device
+     * @param cpu the CPU
+     * @param physAddr the first page, as the caller says
+     * @param sizeBytes length, as the caller says
+     * @param direction the direction
+     * @param dmaAddr the DMA address
+     */
+    default void freeingPages(
+            Device device, int cpu, long physAddr, long sizeBytes, DmaDirection direction, long dmaAddr) {}
 
     /**
      * A buffer is about to be bounced: the kernel's {@code swiotlb_bounced}, which comes before a slot is looked for,

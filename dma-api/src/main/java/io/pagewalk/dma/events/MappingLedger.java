@@ -28,7 +28,7 @@ public final class MappingLedger implements DmaListener {
      * @param dmaAddr first byte
      * @param sizeBytes length
      * @param direction its direction
-     * @param kind {@code page}, {@code sg} or {@code coherent}
+     * @param kind {@code page}, {@code sg}, {@code coherent} or {@code pages}
      * @param sinceNanos when it was made
      */
     public record Live(
@@ -96,6 +96,18 @@ public final class MappingLedger implements DmaListener {
 
     @Override
     public synchronized void freeing(Device device, int cpu, long dmaAddr, long sizeBytes) {
+        remove(device, dmaAddr, sizeBytes);
+    }
+
+    @Override
+    public synchronized void allocatedPages(
+            Device device, int cpu, long physAddr, long sizeBytes, DmaDirection direction, long dmaAddr) {
+        add(device, dmaAddr, sizeBytes, direction, "pages");
+    }
+
+    @Override
+    public synchronized void freeingPages(
+            Device device, int cpu, long physAddr, long sizeBytes, DmaDirection direction, long dmaAddr) {
         remove(device, dmaAddr, sizeBytes);
     }
 

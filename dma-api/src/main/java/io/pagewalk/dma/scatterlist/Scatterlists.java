@@ -21,7 +21,8 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>Differs from Linux: what the kernel leaves undefined throws. Appending no pages (SGA-13) is an
  * {@link IllegalArgumentException}; freeing by a count that runs into an entry which is no CHAIN, and appending to a
- * table that was freed, are a {@link io.pagewalk.dma.KernelBugException}.
+ * table that was freed, are a {@link io.pagewalk.dma.KernelBugException}; appending over an END that a driver set
+ * before the end of a chunk is an {@link IllegalStateException}.
  */
 public final class Scatterlists {
     /** The segment limit of {@code sg_alloc_table_from_pages}, which the algorithm rounds down to a page. */
@@ -159,6 +160,7 @@ public final class Scatterlists {
             freeAppendTable(append);
             return error;
         }
+        // The kernel's WARN about spare entries cannot fire: with nothing left to append, none are allocated (SGA-8).
         table.moveFrom(append.table());
         return 0;
     }

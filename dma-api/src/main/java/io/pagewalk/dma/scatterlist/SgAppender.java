@@ -129,6 +129,7 @@ final class SgAppender {
             if (needed == 1 || !append.table().isEnd(next)) {
                 return next;
             }
+            requireEndOfChunk(append.table(), next);
         }
         SgChunk chunk = chunks.allocate((int) Math.min(needed, SgChunks.MAX_SINGLE_ALLOC));
         if (chunk == null) {
@@ -144,10 +145,13 @@ final class SgAppender {
             throw new KernelBugException(
                     "entry " + current + " ended the list and one more is needed (dma-core:SGA-11)");
         }
-        if (table.isEnd(next) && next != table.entries() - 1) {
-            throw new IllegalStateException(
-                    "entry " + next + " was ended inside its chunk, where lists do not chain (dma-core:SGA-8)");
-        }
         return next;
+    }
+
+    private static void requireEndOfChunk(SgTable table, int end) {
+        if (end != table.entries() - 1) {
+            throw new IllegalStateException(
+                    "entry " + end + " was ended inside its chunk, where lists do not chain (dma-core:SGA-8)");
+        }
     }
 }

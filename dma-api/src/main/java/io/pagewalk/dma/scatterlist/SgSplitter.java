@@ -53,7 +53,8 @@ final class SgSplitter {
     private SgTable copyPart(SgTable in, SplitPlan plan, int part, SgChunk chunk) {
         SgTable copy = new SgTable(chunk.entries());
         copy.startChain(chunk, config.sgDmaFlags());
-        copy.countEntries(chunk.entries());
+        copy.count(chunk.entries());
+        copy.mapped(0);
         int first = plan.first(part);
         copy.markBounced(first == 0 && in.isBounced());
         for (int i = 0; i < chunk.entries(); i++) {

@@ -91,11 +91,7 @@ public final class SgTable {
             throw new IllegalArgumentException("a list of " + count + " entries has no last one (dma-core:SG-5)");
         }
         clear();
-        growFor(count);
-        Arrays.fill(pageAddrs, 0, count, 0);
-        Arrays.fill(offsets, 0, count, 0);
-        Arrays.fill(lengths, 0, count, 0);
-        entries = count;
+        addZeroed(count);
         origNents = count;
         return this;
     }
@@ -110,7 +106,7 @@ public final class SgTable {
      * @throws IllegalStateException when its list is allocated
      */
     public SgTable initOne(long physAddr, long lengthBytes) {
-        requireEntry(pageOf(physAddr), offsetOf(physAddr), lengthBytes);
+        requireU32("length", lengthBytes);
         init(1).setPage(0, pageOf(physAddr), offsetOf(physAddr), lengthBytes);
         return this;
     }
@@ -449,8 +445,13 @@ public final class SgTable {
     }
 
     private void append(SgChunk chunk, List<SgChunk> chain) {
+        addZeroed(chunk.entries());
+        chain.add(chunk);
+    }
+
+    private void addZeroed(int count) {
         int first = entries;
-        int end = Math.addExact(first, chunk.entries());
+        int end = Math.addExact(first, count);
         growFor(end);
         Arrays.fill(pageAddrs, first, end, 0);
         Arrays.fill(offsets, first, end, 0);
@@ -459,7 +460,6 @@ public final class SgTable {
         Arrays.fill(dmaLengths, first, end, 0);
         Arrays.fill(flags, first, end, (byte) 0);
         entries = end;
-        chain.add(chunk);
     }
 
     /** Sets the list to null and keeps the counts (dma-core:SG-12). */
@@ -471,10 +471,6 @@ public final class SgTable {
     void count(int newNents) {
         nents = newNents;
         origNents = newNents;
-    }
-
-    void countEntries(int newOrigNents) {
-        origNents = newOrigNents;
     }
 
     /** Takes over everything of a table that nobody uses afterwards. */

@@ -1,4 +1,4 @@
-/** Scatterlists as tables of arrays. */
+/** Scatterlists as tables of arrays: how they are allocated in chunks, made of pages, walked, copied and split. */
 @NullMarked
 package io.pagewalk.dma.scatterlist;
 

@@ -92,6 +92,29 @@ public final class CoherentPages {
     }
 
     /**
+     * Whether each page follows the one before physically.
+     *
+     * @return true for one page too, false for none
+     */
+    public boolean isContiguous() {
+        for (int i = 1; i < pagePhysAddrs.length; i++) {
+            if (pagePhysAddrs[i] != pagePhysAddrs[0] + i * Addresses.PAGE_SIZE) {
+                return false;
+            }
+        }
+        return pagePhysAddrs.length != 0;
+    }
+
+    /**
+     * The pages.
+     *
+     * @return a copy, in order
+     */
+    public long[] pagePhysAddrs() {
+        return pagePhysAddrs.clone();
+    }
+
+    /**
      * How many pages there are.
      *
      * @return the count

@@ -15,6 +15,18 @@ public interface DmaBackend extends AutoCloseable {
     DmaOps attach(Device device);
 
     /**
+     * The direct path of an attached device, for calls that go around an IOMMU or the device's own operations
+     * (dma-core:SEL-2, SEL-5).
+     *
+     * @param device an attached device
+     * @param attached what {@link #attach} gave
+     * @return the direct operations; {@code attached} for a backend that has no others
+     */
+    default DmaOps directOps(Device device, DmaOps attached) {
+        return attached;
+    }
+
+    /**
      * The hardware between an attached device and memory.
      *
      * @param device an attached device

@@ -6,11 +6,19 @@ import static io.pagewalk.dma.memory.Addresses.hexRange;
 import io.pagewalk.dma.Device;
 import io.pagewalk.dma.DmaDirection;
 import io.pagewalk.dma.FailureSlot;
+import io.pagewalk.dma.Gfp;
 import io.pagewalk.dma.Machine;
+import io.pagewalk.dma.PageProtection;
+import io.pagewalk.dma.UserMapping;
+import io.pagewalk.dma.UserVma;
+import io.pagewalk.dma.memory.Addresses;
+import io.pagewalk.dma.memory.PageAllocator;
+import io.pagewalk.dma.memory.Zone;
 import io.pagewalk.dma.scatterlist.SgTable;
 import io.pagewalk.dma.spi.CoherentPages;
 import io.pagewalk.dma.spi.DmaBackend;
 import io.pagewalk.dma.spi.DmaOps;
+import io.pagewalk.dma.spi.DmaPages;
 import io.pagewalk.dma.spi.Metric;
 import io.pagewalk.dma.spi.MetricSink;
 import java.util.ArrayList;
@@ -22,6 +30,7 @@ import java.util.function.IntUnaryOperator;
 import java.util.function.LongFunction;
 import java.util.function.LongPredicate;
 import java.util.function.LongUnaryOperator;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /** A backend that writes down what it is asked, in order, and answers as a test has scripted. */
@@ -48,6 +57,17 @@ public final class FakeBackend implements DmaBackend, DmaOps {
     public boolean mayNeedSync;
     public LongPredicate needsSync = dmaAddr -> true;
     public boolean refusesDevices;
+    /** What devices are attached to, instead of the fake itself. */
+    public @Nullable DmaOps attached;
+    /** The direct path of devices that have another. */
+    public @Nullable DmaOps direct;
+
+    public boolean isDmaIommu;
+    public boolean canMmap;
+    public Consumer<CoherentPages> onFree = pages -> {};
+    public LongFunction<@Nullable DmaPages> onAllocPages = size -> new DmaPages(0x5000, 0x9_5000, size);
+    public @Nullable Supplier<@Nullable SgTable> onAllocNoncontiguous;
+    public int getSgTableResult;
 
     private final boolean onWires;
     private final Map<Device, FakePort> ports = new HashMap<>();
@@ -70,7 +90,23 @@ public final class FakeBackend implements DmaBackend, DmaOps {
         if (refusesDevices) {
             throw new IllegalArgumentException("no " + device.name());
         }
-        return this;
+        return attached == null ? this : attached;
+    }
+
+    @Override
+    public DmaOps directOps(Device device, DmaOps ops) {
+        return direct == null ? ops : direct;
+    }
+
+    /** Coherent memory and pages come from the machine's page allocator, at DMA address physical + 0x70000000. */
+    public void allocateFrom(PageAllocator pages) {
+        onAlloc = size -> {
+            long physAddr = pages.allocPages(Zone.NORMAL, Addresses.order(size));
+            return physAddr == PageAllocator.NO_PAGE
+                    ? null
+                    : CoherentPages.contiguous(physAddr + 0x7000_0000L, size, physAddr);
+        };
+        onFree = coherent -> pages.freePages(coherent.pagePhysAddr(0), Addresses.order(coherent.sizeBytes()));
     }
 
     @Override
@@ -147,7 +183,8 @@ public final class FakeBackend implements DmaBackend, DmaOps {
 
     @Override
     public @Nullable CoherentPages allocCoherent(Device device, int cpu, long sizeBytes, int gfp, int attrs) {
-        calls.add("alloc cpu " + cpu + " " + hex(sizeBytes) + " attrs " + hex(attrs));
+        String flags = gfp == Gfp.KERNEL ? "" : " gfp " + hex(gfp);
+        calls.add("alloc cpu " + cpu + " " + hex(sizeBytes) + flags + " attrs " + hex(attrs));
         CoherentPages pages = onAlloc.apply(sizeBytes);
         if (pages == null) {
             cause.accept(device.failure(cpu));
@@ -158,6 +195,65 @@ public final class FakeBackend implements DmaBackend, DmaOps {
     @Override
     public void freeCoherent(Device device, int cpu, CoherentPages pages, int attrs) {
         calls.add("free cpu " + cpu + " " + hexRange(pages.dmaAddr(), pages.sizeBytes()) + " attrs " + hex(attrs));
+        onFree.accept(pages);
+    }
+
+    @Override
+    public @Nullable DmaPages allocPages(Device device, int cpu, long sizeBytes, DmaDirection direction, int gfp) {
+        calls.add("allocPages cpu " + cpu + " " + hex(sizeBytes) + " " + direction + " gfp " + hex(gfp));
+        return onAllocPages.apply(sizeBytes);
+    }
+
+    @Override
+    public void freePages(Device device, int cpu, DmaPages pages, DmaDirection direction) {
+        calls.add("freePages cpu " + cpu + " " + hexRange(pages.physAddr(), pages.sizeBytes()) + " at "
+                + hex(pages.dmaAddr()) + " " + direction);
+    }
+
+    @Override
+    public @Nullable SgTable allocNoncontiguous(
+            Device device, int cpu, long sizeBytes, DmaDirection direction, int gfp, int attrs) {
+        if (onAllocNoncontiguous == null) {
+            return DmaOps.super.allocNoncontiguous(device, cpu, sizeBytes, direction, gfp, attrs);
+        }
+        calls.add("allocNoncontiguous cpu " + cpu + " " + hex(sizeBytes) + " " + direction + " gfp " + hex(gfp)
+                + " attrs " + hex(attrs));
+        return onAllocNoncontiguous.get();
+    }
+
+    @Override
+    public void freeNoncontiguous(Device device, int cpu, long sizeBytes, SgTable sg, DmaDirection direction) {
+        if (onAllocNoncontiguous == null) {
+            DmaOps.super.freeNoncontiguous(device, cpu, sizeBytes, sg, direction);
+        } else {
+            calls.add("freeNoncontiguous cpu " + cpu + " " + hexRange(sg.dmaAddr(0), sizeBytes) + " " + direction);
+        }
+    }
+
+    @Override
+    public int getSgTable(Device device, SgTable sg, CoherentPages pages, long sizeBytes, int attrs) {
+        calls.add("getSgTable " + hexRange(pages.dmaAddr(), sizeBytes) + " attrs " + hex(attrs));
+        if (getSgTableResult == 0) {
+            sg.add(pages.pagePhysAddr(0), sizeBytes);
+        }
+        return getSgTableResult;
+    }
+
+    @Override
+    public UserMapping mmap(Device device, UserVma vma, CoherentPages pages, long sizeBytes, int attrs) {
+        calls.add("mmap " + vma.pages() + " pages from " + vma.pgoff() + " of " + hexRange(pages.dmaAddr(), sizeBytes)
+                + " attrs " + hex(attrs));
+        return UserMapping.ofPages(vma, pages.pagePhysAddrs(), PageProtection.of(device, attrs));
+    }
+
+    @Override
+    public boolean canMmap(Device device) {
+        return canMmap;
+    }
+
+    @Override
+    public boolean isDmaIommu(Device device) {
+        return isDmaIommu;
     }
 
     private void note(String call, int cpu, long address, long sizeBytes, DmaDirection direction, int attrs) {

@@ -40,6 +40,10 @@ public final class World {
         return new World(builder().build(), change.apply(DeviceConfig.named("nic")));
     }
 
+    public static World make(Machine.Builder builder, UnaryOperator<DeviceConfig> change) {
+        return new World(builder.build(), change.apply(DeviceConfig.named("nic")));
+    }
+
     public static World make(Machine.Builder builder) {
         return new World(builder.build(), DeviceConfig.named("nic"));
     }

@@ -91,6 +91,7 @@ class SgTableTest {
         sg.setDma(0, 0x9000, 1);
         sg.setDma(1, 0xa000, 1);
         sg.markBounced(true);
+        assertThat(sg.isBounced()).isTrue();
         sg.mapped(2);
         sg.clear();
 
@@ -103,14 +104,112 @@ class SgTableTest {
     }
 
     @Test
+    void aShapedListIsZeroAndEndsAtItsLastEntry() { // SG-5
+        SgTable sg = new SgTable(1).add(0x1000, 0x10, 0x20).add(0x2000, 1);
+        sg.setDma(1, 0x99, 9);
+        sg.setBusAddress(1, true);
+        sg.markEnd(0);
+        assertThat(sg.init(3)).isSameAs(sg);
+
+        assertThat(sg.origNents()).isEqualTo(3);
+        assertThat(sg.entries()).isEqualTo(3);
+        assertThat(sg.chunks()).isEmpty();
+        for (int i = 0; i < 3; i++) {
+            assertThat(sg.pageAddr(i) | sg.offset(i) | sg.lengthBytes(i) | sg.dmaAddr(i) | sg.dmaLengthBytes(i))
+                    .isZero();
+            assertThat(sg.isBusAddress(i)).isFalse();
+            assertThat(sg.isEnd(i)).isEqualTo(i == 2);
+            assertThat(sg.next(i)).isEqualTo(i == 2 ? -1 : i + 1);
+        }
+        assertThatThrownBy(() -> sg.init(0))
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessage("a list of 0 entries has no last one (dma-core:SG-5)");
+        assertThat(sg.origNents()).isEqualTo(3);
+        assertThat(sg.init(1).isEnd(0)).isTrue();
+    }
+
+    @Test
+    void aListOfOneBuffer() { // SG-5
+        SgTable sg = new SgTable(2).add(0x1000, 1).add(0x2000, 2);
+        assertThatThrownBy(() -> sg.initOne(0x5000, U32_MAX + 1))
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessage("length 0x100000000 is not a 32-bit number");
+        assertThat(sg.origNents()).isEqualTo(2);
+
+        assertThat(sg.initOne(0x5678, U32_MAX)).hasToString("SgTable[origNents=1, nents=0, 0x5678+0xffffffff]");
+        assertThat(sg.pageAddr(0)).isEqualTo(0x5000);
+        assertThat(sg.offset(0)).isEqualTo(0x678);
+        assertThat(SgWalk.nents(sg)).isEqualTo(1);
+    }
+
+    @Test
+    void settingAPageKeepsEndAndTheDmaSide() { // SG-6
+        SgTable sg = new SgTable(1).init(3);
+        sg.markEnd(1);
+        sg.setDma(1, 0xabc, 0xd);
+        sg.setBusAddress(1, true);
+        sg.setPage(1, 0x7000, 0x1008, 0x10);
+
+        assertThat(sg.isEnd(1)).isTrue();
+        assertThat(sg.isBusAddress(1)).isTrue();
+        assertThat(sg.dmaAddr(1)).isEqualTo(0xabc);
+        assertThat(sg.dmaLengthBytes(1)).isEqualTo(0xd);
+        assertThat(sg.physAddr(1)).isEqualTo(0x8008);
+        assertThat(sg.lengthBytes(1)).isEqualTo(0x10);
+        assertThatThrownBy(() -> sg.setPage(1, 0x7001, 0, 1)).isInstanceOf(IllegalArgumentException.class);
+        assertThatThrownBy(() -> sg.setPage(1, 0x9000, U32_MAX + 1, 1)).isInstanceOf(IllegalArgumentException.class);
+        assertThatThrownBy(() -> sg.setPage(1, 0x9000, 0, -1)).isInstanceOf(IllegalArgumentException.class);
+        assertThatThrownBy(() -> sg.setPage(3, 0x9000, 0, 1))
+                .isInstanceOf(IndexOutOfBoundsException.class)
+                .hasMessage("entry 3 of a list of 3");
+        assertThatThrownBy(() -> sg.setPage(-1, 0x9000, 0, 1)).isInstanceOf(IndexOutOfBoundsException.class);
+        assertThatThrownBy(() -> sg.markEnd(3)).hasMessage("entry 3 of a list of 3");
+        assertThat(sg.physAddr(1)).isEqualTo(0x8008);
+    }
+
+    @Test
+    void anEndStopsTheWalk() { // SG-3, SG-4
+        SgTable sg = new SgTable(3).add(0x1000, 1).add(0x2000, 1).add(0x3000, 1);
+        assertThat(sg.isEnd(1)).isFalse();
+        sg.markEnd(1);
+
+        assertThat(sg.next(0)).isEqualTo(1);
+        assertThat(sg.next(1)).isEqualTo(-1);
+        assertThat(sg.next(2)).isEqualTo(-1);
+        sg.clear();
+        assertThat(sg.entries()).isZero();
+        sg.add(0x1000, 1).add(0x2000, 1).add(0x3000, 1);
+        assertThat(sg.isEnd(1)).isFalse();
+    }
+
+    @Test
+    void aBusAddressIsMarkedPerSegment() { // SG-2
+        SgTable sg = new SgTable(2).add(0x1000, 1).add(0x2000, 1);
+        sg.markEnd(1);
+        sg.setBusAddress(1, true);
+
+        assertThat(sg.isBusAddress(0)).isFalse();
+        assertThat(sg.isBusAddress(1)).isTrue();
+        assertThat(sg.isBounced()).isFalse();
+        sg.setBusAddress(1, false);
+        assertThat(sg.isBusAddress(1)).isFalse();
+        assertThat(sg.isEnd(1)).isTrue();
+        sg.setBusAddress(0, true);
+        sg.clear();
+        assertThat(sg.add(0x1000, 1).isBusAddress(0)).isFalse();
+    }
+
+    @Test
     void theTextShowsTheFirstEntries() {
         SgTable sg = new SgTable(2).add(0x1080, 0x10).add(0x2000, 1);
         sg.mapped(1);
         assertThat(sg).hasToString("SgTable[origNents=2, nents=1, 0x1080+0x10, 0x2000+0x1]");
 
-        for (int i = 0; i < 7; i++) {
+        for (int i = 0; i < 6; i++) {
             sg.add(0x3000, 2);
         }
+        assertThat(sg.toString()).startsWith("SgTable[origNents=8").endsWith("0x3000+0x2]");
+        sg.add(0x4000, 4);
         assertThat(sg.toString()).startsWith("SgTable[origNents=9").endsWith("0x3000+0x2, ...]");
     }
 }

@@ -60,8 +60,8 @@ public interface Iommu {
      * Blocks a device (iommu:CORE-6, GRP-2).
      *
      * @param device a device of the machine, alone in its group
-     * @return 0; -EINVAL when it shares its group, or has a region that must always be mapped (GRP-4); -EBUSY when it is
-     *     behind another domain than its default one
+     * @return 0; -EINVAL when it shares its group, or has a region that must always be mapped (GRP-4); -EBUSY when it
+     *     is behind another domain than its default one
      */
     int attachBlocked(Device device);
 

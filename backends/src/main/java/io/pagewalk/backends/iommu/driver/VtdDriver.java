@@ -33,8 +33,8 @@ import org.jspecify.annotations.Nullable;
  * descriptors in memory, and asks it for nothing else. Implements iommu:VTD-3 to VTD-5, VTD-8, iommu:CTX-3 to CTX-7,
  * iommu:INV-9 to INV-12.
  *
- * <p>Options: those of {@link VtdFeatures#of} and {@link TablePool}. With {@code intel_iommu=sp_off} on the command line
- * there are no large pages (VTD-5).
+ * <p>Options: those of {@link VtdFeatures#of} and {@link TablePool}. With {@code intel_iommu=sp_off} on the command
+ * line there are no large pages (VTD-5).
  *
  * <p>Thread-safe as {@link IommuDriver} says: making, attaching and closing are for one thread at a time, invalidations
  * may come from any.

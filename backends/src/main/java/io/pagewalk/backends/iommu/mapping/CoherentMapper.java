@@ -132,8 +132,8 @@ final class CoherentMapper {
     // ---- blocks that the domain maps at once
 
     /**
-     * The page sizes to try (iommu:DALLOC-3). A domain of the DMA API has no granule larger than a page (IOVA-2), so that
-     * pages are always among them, and the smallest.
+     * The page sizes to try (iommu:DALLOC-3). A domain of the DMA API has no granule larger than a page (IOVA-2), so
+     * that pages are always among them, and the smallest.
      */
     private long blockSizes(int attrs) {
         return (attrs & DmaAttrs.ALLOC_SINGLE_PAGES) != 0

@@ -32,8 +32,7 @@ final class DefaultDomainType {
      * @param global the default of the machine
      * @return the type, or null when an untrusted device would need another one, or the driver only has another one
      */
-    static @Nullable IommuDomainType choose(
-            @Nullable IommuDomainType need, boolean untrusted, IommuDomainType global) {
+    static @Nullable IommuDomainType choose(@Nullable IommuDomainType need, boolean untrusted, IommuDomainType global) {
         if (untrusted) {
             return need == null || need == IommuDomainType.DMA ? IommuDomainType.DMA : null;
         }

@@ -49,12 +49,7 @@ final class FlushQueue {
      * @param iovas takes addresses back
      */
     FlushQueue(
-            int cpus,
-            FlushOptions options,
-            VirtualClock clock,
-            IommuCore core,
-            IommuDriver driver,
-            IovaDomain iovas) {
+            int cpus, FlushOptions options, VirtualClock clock, IommuCore core, IommuDriver driver, IovaDomain iovas) {
         this.timeoutNanos = options.timeoutNanos();
         this.core = core;
         this.driver = driver;

@@ -1,5 +1,6 @@
 package io.pagewalk.backends.iommu.mapping;
 
+import io.pagewalk.backends.direct.DirectCore;
 import io.pagewalk.backends.direct.DirectOps;
 import io.pagewalk.backends.direct.DirectPort;
 import io.pagewalk.backends.iommu.api.Iommu;
@@ -8,6 +9,7 @@ import io.pagewalk.backends.iommu.api.IommuDomainView;
 import io.pagewalk.backends.iommu.api.IommuPagingDomain;
 import io.pagewalk.backends.iommu.api.ReservedRegion;
 import io.pagewalk.backends.iommu.driver.IommuDriver;
+import io.pagewalk.backends.swiotlb.Swiotlb;
 import io.pagewalk.backends.swiotlb.SwiotlbPool;
 import io.pagewalk.dma.Device;
 import io.pagewalk.dma.Errno;
@@ -32,7 +34,8 @@ public final class IommuBackend implements DmaBackend, Iommu {
     private final Machine machine;
     private final IommuDriver driver;
     private final SwiotlbPool pool;
-    private final DirectOps direct;
+    private final DirectCore direct;
+    private final Swiotlb swiotlb;
     private final IommuBoot boot;
     private final DefaultDomains defaults;
     private final IommuGroups groups = new IommuGroups();
@@ -45,14 +48,15 @@ public final class IommuBackend implements DmaBackend, Iommu {
      *
      * @param machine the machine
      * @param driver drives its IOMMU; closed with the backend
-     * @param pool bounces for untrusted devices, and for those in an identity domain
+     * @param swiotlb bounces for untrusted devices, and for those in an identity domain
      * @param boot what kind of domains there are
      */
-    public IommuBackend(Machine machine, IommuDriver driver, SwiotlbPool pool, IommuBoot boot) {
+    public IommuBackend(Machine machine, IommuDriver driver, Swiotlb swiotlb, IommuBoot boot) {
         this.machine = machine;
         this.driver = driver;
-        this.pool = pool;
-        this.direct = new DirectOps(machine, pool);
+        this.swiotlb = swiotlb;
+        this.pool = swiotlb.defaultMem();
+        this.direct = new DirectCore(machine);
         this.boot = boot;
         this.defaults = new DefaultDomains(machine, driver, boot.defaultType());
         this.blocked = BareDomain.blocked(driver);
@@ -77,7 +81,7 @@ public final class IommuBackend implements DmaBackend, Iommu {
         poolIsUsed |= !device.isTrusted();
         if (!(domain instanceof IommuDomain translated)) {
             poolIsUsed = true;
-            return direct;
+            return directOps(device);
         }
         int error = translated.init(device);
         if (error != 0) {
@@ -88,6 +92,10 @@ public final class IommuBackend implements DmaBackend, Iommu {
                 device, translated, new DeviceIovas(device, translated, triesBelow4Gib), pool, coherentPages);
     }
 
+    private DmaOps directOps(Device device) {
+        return new DirectOps(direct, swiotlb.attach(device));
+    }
+
     /** The device stays behind its empty domain, so that whatever it is given faults (iommu:DINIT-11). */
     private DmaOps retainPlatformOps(Device device, int errno) {
         machine.log()
@@ -95,14 +103,20 @@ public final class IommuBackend implements DmaBackend, Iommu {
                         "iommu_setup_dma_ops",
                         "Failed to set up IOMMU for device " + device.name() + " (error " + errno
                                 + "); retaining platform DMA ops");
-        return direct;
+        return directOps(device);
     }
 
     @Override
     public BusPort port(Device device) {
         BusPort port = driver.port(device);
         boolean moved = device.hasRanges() && defaultDomainOf(device).type() == IommuDomainType.IDENTITY;
-        return moved ? new BridgePort(new DirectPort(device.config().ranges()), port) : port;
+        return moved
+                ? new BridgePort(
+                        new DirectPort(
+                                device.config().busRanges(),
+                                machine.kernelConfig().arch().encryptionMask()),
+                        port)
+                : port;
     }
 
     // ---- beyond the DMA API
@@ -143,8 +157,8 @@ public final class IommuBackend implements DmaBackend, Iommu {
     @Override
     public int setDefaultType(Device device, String type) {
         CoreDomain domain = groups.of(device).defaultDomain();
-        boolean known = type.equals("auto")
-                || List.of("identity", "DMA", "DMA-FQ").contains(type);
+        boolean known =
+                type.equals("auto") || List.of("identity", "DMA", "DMA-FQ").contains(type);
         if (!known) {
             return -Errno.EINVAL;
         }
@@ -163,9 +177,12 @@ public final class IommuBackend implements DmaBackend, Iommu {
 
     // ---- the backend
 
-    /** Its part is the {@link Iommu}. */
+    /** Its parts are the {@link Iommu} and the {@link Swiotlb}. */
     @Override
     public <T> @Nullable T part(Class<T> type) {
+        if (type == Swiotlb.class) {
+            return type.cast(swiotlb);
+        }
         return type == Iommu.class ? type.cast(this) : null;
     }
 
@@ -178,7 +195,7 @@ public final class IommuBackend implements DmaBackend, Iommu {
                 defaults.translated().stream().mapToLong(IommuDomain::flushes).sum());
         driver.report(sink);
         if (poolIsUsed) {
-            pool.report(sink);
+            swiotlb.report(sink);
         }
     }
 
@@ -202,7 +219,7 @@ public final class IommuBackend implements DmaBackend, Iommu {
     public void checkStructure(Consumer<String> violation) {
         defaults.translated().forEach(domain -> domain.checkStructure(violation));
         driver.checkStructure(violation);
-        pool.checkStructure(violation);
+        swiotlb.checkStructure(violation);
     }
 
     @Override
@@ -216,7 +233,7 @@ public final class IommuBackend implements DmaBackend, Iommu {
             violation.accept("coherent allocations of " + coherentPages.get() + " pages were not freed");
         }
         direct.checkIdle(violation);
-        pool.checkIdle(violation);
+        swiotlb.checkIdle(violation);
     }
 
     @Override

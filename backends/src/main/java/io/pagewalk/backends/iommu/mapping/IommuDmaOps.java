@@ -21,9 +21,8 @@ import org.jspecify.annotations.Nullable;
 /**
  * The driver's side of one device behind an IOMMU.
  *
- * <p>Implements iommu:DMAP-1 to DMAP-13, SG-1 to SG-4, SG-19, DALLOC-1 to DALLOC-5, BNC-3, dma-core:MSK-2, MSK-3, MSK-8,
- * MSK-14, FE-54.
- * Thread-safe. Mapping, unmapping and sync allocate nothing.
+ * <p>Implements iommu:DMAP-1 to DMAP-13, SG-1 to SG-4, SG-19, DALLOC-1 to DALLOC-5, BNC-3, dma-core:MSK-2, MSK-3,
+ * MSK-8, MSK-14, FE-54. Thread-safe. Mapping, unmapping and sync allocate nothing.
  */
 final class IommuDmaOps implements DmaOps {
     private static final long OPT_MAPPING_BYTES = 128 << 10;

@@ -137,8 +137,8 @@ final class IommuDomain extends TableDomain {
     }
 
     /**
-     * Where a device writes an interrupt message that goes to a physical address: the pages of hardware's own window are
-     * there at their own addresses from the beginning (iommu:DINIT-10).
+     * Where a device writes an interrupt message that goes to a physical address: the pages of hardware's own window
+     * are there at their own addresses from the beginning (iommu:DINIT-10).
      *
      * @param physAddr the address of the message
      * @return the same as a device address, or 0 when it is in no window

@@ -81,7 +81,8 @@ final class RegionList {
             if (next.type() != type) {
                 continue;
             }
-            if (previous >= 0 && Addresses.lessOrEqual(next.start(), ordered.get(previous).last() + 1)) {
+            if (previous >= 0
+                    && Addresses.lessOrEqual(next.start(), ordered.get(previous).last() + 1)) {
                 ordered.set(previous, joined(ordered.get(previous), next));
                 ordered.remove(i--);
             } else {

@@ -36,8 +36,8 @@ final class CachedContext {
     /** There is no device-TLB in this unit. */
     private static boolean isValid(long low, long high, VtdFeatures features) {
         int type = ContextLayout.translationType(low);
-        boolean knownType = type == ContextLayout.TT_TABLES
-                || (type == ContextLayout.TT_PASS_THROUGH && features.passThrough());
+        boolean knownType =
+                type == ContextLayout.TT_TABLES || (type == ContextLayout.TT_PASS_THROUGH && features.passThrough());
         return knownType && VtdCapability.supportsAgaw(VtdCapability.cap(features), ContextLayout.agaw(high));
     }
 }

@@ -145,7 +145,8 @@ class DefaultDomainsTest {
     }
 
     @Test
-    @DisplayName("iommu:CORE-8: direct mappings that failed are tried again after the attach, flushed, or all is undone")
+    @DisplayName(
+            "iommu:CORE-8: direct mappings that failed are tried again after the attach, flushed, or all is undone")
     void directMappingsAreTriedTwice() {
         DeviceConfig bmc = DeviceConfig.named("bmc").withFirmwareRegions(new PhysRange(RAM, RAM + 0x1fff));
         driver.failMaps(1);
@@ -160,12 +161,10 @@ class DefaultDomainsTest {
     void deviceWithoutItsFirmwareMemoryStaysBlocked() {
         driver.failMaps(2);
         IommuBackend backend = backend(DMA);
-        Device bmc =
-                device(DeviceConfig.named("bmc").withFirmwareRegions(new PhysRange(RAM, RAM + 0x1fff)));
+        Device bmc = device(DeviceConfig.named("bmc").withFirmwareRegions(new PhysRange(RAM, RAM + 0x1fff)));
         assertThatThrownBy(() -> backend.attach(bmc)).hasMessage("the IOMMU cannot take bmc: error 12");
         assertThat(driver.calls).endsWith("detach bmc", "destroy");
-        assertThatThrownBy(() -> backend.domainOf(bmc))
-                .hasMessage("bmc is not behind this machine's IOMMU");
+        assertThatThrownBy(() -> backend.domainOf(bmc)).hasMessage("bmc is not behind this machine's IOMMU");
     }
 
     @Test
@@ -174,8 +173,7 @@ class DefaultDomainsTest {
         TreeMapPageTable table = (TreeMapPageTable) driver.newTable();
         IommuDomain domain = new IommuDomain(machine, "bmc", table, driver, false, new IovaUsage(2));
         table.mapPages(RAM + PAGE, RAM + PAGE, PAGE, 1, 1);
-        Device bmc =
-                device(DeviceConfig.named("bmc").withFirmwareRegions(new PhysRange(RAM, RAM + 4 * PAGE - 1)));
+        Device bmc = device(DeviceConfig.named("bmc").withFirmwareRegions(new PhysRange(RAM, RAM + 4 * PAGE - 1)));
         assertThat(DirectMappings.create(domain, bmc)).isZero();
         assertThat(table.leaves()).hasSize(4);
         assertThat(table.leaves().get(RAM + PAGE).prot()).as("the old one").isEqualTo(1);
@@ -233,8 +231,7 @@ class DefaultDomainsTest {
     @Test
     @DisplayName("iommu:DINIT-10: 256 identity pages for interrupt messages of VT-d")
     void interruptMessagesHaveIdentityPages() {
-        IommuDomain domain =
-                new IommuDomain(machine, "nic", driver.newTable(), driver, false, new IovaUsage(2));
+        IommuDomain domain = new IommuDomain(machine, "nic", driver.newTable(), driver, false, new IovaUsage(2));
         assertThat(domain.msiPages()).isZero();
         domain.init(device("nic"));
         assertThat(domain.msiPages()).isEqualTo(256);
@@ -256,7 +253,8 @@ class DefaultDomainsTest {
     }
 
     @Test
-    @DisplayName("iommu:FQ-1: one queue of 32767 for all CPUs where the driver shadows its tables, emptied after a second")
+    @DisplayName(
+            "iommu:FQ-1: one queue of 32767 for all CPUs where the driver shadows its tables, emptied after a second")
     void shadowedTablesShareOneLargeQueue() {
         driver.shadow();
         IommuBackend backend = backend(DMA_FQ);

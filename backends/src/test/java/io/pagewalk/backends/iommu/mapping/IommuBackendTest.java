@@ -24,8 +24,7 @@ class IommuBackendTest {
     private static final long PAGE = 0x1000;
 
     private static IommuDomain domain(Machine machine, DeviceConfig config, RecordingDriver driver) {
-        return new IommuDomain(
-                machine, config.name(), driver.newTable(), driver, false, new IovaUsage(machine.cpus()));
+        return new IommuDomain(machine, config.name(), driver.newTable(), driver, false, new IovaUsage(machine.cpus()));
     }
 
     private static List<String> ranges(IovaDomain iovas) {

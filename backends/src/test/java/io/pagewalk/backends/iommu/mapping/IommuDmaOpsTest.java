@@ -173,7 +173,8 @@ class IommuDmaOpsTest {
     }
 
     @Test
-    @DisplayName("iommu:SG-4, SG-20: a list is synced entry by entry before its lengths change, and before it is unmapped")
+    @DisplayName(
+            "iommu:SG-4, SG-20: a list is synced entry by entry before its lengths change, and before it is unmapped")
     void cachesAreToldOfEachEntry() {
         World.Caches caches = new World.Caches();
         try (World world = World.nonCoherent(caches, true)) {
@@ -200,7 +201,8 @@ class IommuDmaOpsTest {
     }
 
     @Test
-    @DisplayName("iommu:DMAP-6, DMAP-11: of a bounced buffer the caches see the bounce buffer, before it is copied back")
+    @DisplayName(
+            "iommu:DMAP-6, DMAP-11: of a bounced buffer the caches see the bounce buffer, before it is copied back")
     void cachesSeeTheBounceBuffer() {
         World.Caches caches = new World.Caches();
         try (World world = World.nonCoherent(caches, false)) {

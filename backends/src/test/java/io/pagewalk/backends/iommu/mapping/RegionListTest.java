@@ -26,7 +26,8 @@ class RegionListTest {
             RegionList.insert(ordered, region);
         }
         return ordered.stream()
-                .map(r -> String.format("%x-%x %d", r.start(), r.last(), r.type().ordinal()))
+                .map(r ->
+                        String.format("%x-%x %d", r.start(), r.last(), r.type().ordinal()))
                 .toList();
     }
 
@@ -90,8 +91,8 @@ class RegionListTest {
     @Test
     @DisplayName("iommu:CORE-34: a region that is not whole pages is reported, and used all the same")
     void badFirmwareRegionIsReportedAndUsed() {
-        try (World world = World.strict(config -> config.withFirmwareRegions(
-                new PhysRange(0x10_0000, 0x10_1fff), new PhysRange(0x20_0800, 0x20_2fff)))) {
+        try (World world = World.strict(config ->
+                config.withFirmwareRegions(new PhysRange(0x10_0000, 0x10_1fff), new PhysRange(0x20_0800, 0x20_2fff)))) {
             assertThat(world.machine.log().entries()).singleElement().satisfies(entry -> {
                 assertThat(entry.site()).isEqualTo("dmar_parse_one_rmrr");
                 assertThat(entry.text()).startsWith("Your BIOS is broken; bad RMRR [0x200800, 0x202fff] of nic");

@@ -2,9 +2,10 @@ package io.pagewalk.backends.iommu.mapping;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.pagewalk.backends.RecordingCache;
 import io.pagewalk.backends.iommu.api.IommuDomainType;
+import io.pagewalk.backends.swiotlb.Swiotlb;
 import io.pagewalk.backends.swiotlb.SwiotlbBoot;
-import io.pagewalk.backends.swiotlb.SwiotlbPool;
 import io.pagewalk.dma.ArchConfig;
 import io.pagewalk.dma.CacheMaintenance;
 import io.pagewalk.dma.Device;
@@ -37,17 +38,17 @@ final class World implements AutoCloseable {
     private World(Machine machine, RecordingDriver driver, boolean lazy, UnaryOperator<DeviceConfig> change) {
         this.machine = machine;
         this.driver = driver;
-        SwiotlbPool pool = SwiotlbBoot.boot(
+        Swiotlb swiotlb = SwiotlbBoot.boot(
                 machine, BackendOptions.NONE, machine.commandLine().contains("swiotlb=1024"));
         IommuDomainType type = lazy ? IommuDomainType.DMA_FQ : IommuDomainType.DMA;
-        this.backend = new IommuBackend(machine, driver, pool, IommuBoot.fixed(machine, type));
+        this.backend = new IommuBackend(machine, driver, swiotlb, IommuBoot.fixed(machine, type));
         this.device = machine.addDevice(change.apply(DeviceConfig.named("nic")));
         this.ops = backend.attach(device);
         this.table = driver.tables.get(0);
     }
 
     static Machine.Builder builder() {
-        return Machine.builder().ramBytes(64 << 20).cpus(CPUS);
+        return Machine.builder().ramBytes(64 << 20).cpus(CPUS).kernelConfig(new RecordingCache().kernel());
     }
 
     /** Caches that note what they are told. */
@@ -69,8 +70,8 @@ final class World implements AutoCloseable {
     static World nonCoherent(Caches caches, boolean trusted) {
         Machine machine = builder()
                 .commandLine("swiotlb=1024")
-                .kernelConfig(KernelConfig.distribution()
-                        .withArch(ArchConfig.x86().withCacheMaintenance(caches)))
+                .kernelConfig(
+                        KernelConfig.distribution().withArch(ArchConfig.x86().withCacheMaintenance(caches)))
                 .build();
         UnaryOperator<DeviceConfig> change =
                 config -> config.withCoherent(false).withTrusted(trusted).withMinAlignMask(0xfff);
