@@ -54,6 +54,9 @@ import picocli.CommandLine.Spec;
 final class ConformCommand implements Callable<Integer> {
     private static final int SHOWN = 5;
 
+    /** What the emulated kernels log is compared here, and no news. */
+    private static final String KERNEL_LOG_LEVEL = "org.slf4j.simpleLogger.log.io.pagewalk.dma.KernelLog";
+
     @Spec
     @SuppressWarnings("NullAway.Init") // picocli sets it before anything runs
     private CommandSpec spec;
@@ -85,6 +88,7 @@ final class ConformCommand implements Callable<Integer> {
         if (shown < 0) {
             throw new ParameterException(spec.commandLine(), "--show: " + shown + " lines cannot be shown");
         }
+        System.setProperty(KERNEL_LOG_LEVEL, "off");
         ConformanceResult result = replay(paths.isEmpty() ? VectorFiles.shipped() : VectorFiles.at(paths));
         PrintWriter out = spec.commandLine().getOut();
         if (json) {

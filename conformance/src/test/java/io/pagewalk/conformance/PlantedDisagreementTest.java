@@ -15,6 +15,7 @@ import java.util.Map;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.TreeSet;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -60,10 +61,7 @@ class PlantedDisagreementTest {
      * value was altered, and no others. Each line has another of its fields altered than the one before it.
      */
     @ParameterizedTest
-    @CsvSource(
-            delimiter = '|',
-            textBlock =
-                    """
+    @CsvSource(delimiter = '|', textBlock = """
             swiotlb | 1500 | map: ret copied_in max_mapping need_sync used hiwater klog; unmap: orig_changed used hiwater; sync_for_cpu: orig_changed; sync_for_device: bounce_changed
             direct | 3028 | map_page: dma need_sync bounced pool_off used klog; map_resource: dma klog; map_sg: ret out used klog; map_sgtable: ret out nents used klog; alloc_coherent: nonzero_bytes; set_mask: ret mask_after coherent_ret coherent_after addressing_limited need_sync; set_mask_and_coherent: ret mask_after coherent_after addressing_limited max_mapping
             masks | 424 | set_mask: required_mask opt_mapping max_mapping
@@ -137,7 +135,7 @@ class PlantedDisagreementTest {
             }
         }
 
-        private String alterOne(ObjectNode line, List<String> fields) {
+        private @Nullable String alterOne(ObjectNode line, List<String> fields) {
             for (int tries = 0; tries < fields.size(); tries++) {
                 String field = fields.get((next + tries) % fields.size());
                 if (line.has(field) && alter(line, field)) {
@@ -169,7 +167,7 @@ class PlantedDisagreementTest {
         }
         if (value.isObject()) {
             ObjectNode object = (ObjectNode) value;
-            String last = null;
+            String last = "";
             for (var names = object.fieldNames(); names.hasNext(); ) {
                 last = names.next();
             }

@@ -60,7 +60,7 @@ final class Buffer {
         for (int i = 0; i < sizeBytes; i++) {
             if (bytes[i] == (byte) value) {
                 found[0] = found[2] == 0 ? i : found[0];
-                found[1] = i + 1;
+                found[1] = i + 1L;
                 found[2]++;
             }
         }

@@ -11,7 +11,6 @@ import io.pagewalk.dma.Dma;
 import io.pagewalk.dma.DmaAttrs;
 import io.pagewalk.dma.DmaDirection;
 import io.pagewalk.dma.scatterlist.SgTable;
-import io.pagewalk.dma.spi.Metric;
 import java.util.List;
 
 /** {@code direct}: dma-direct with and without a bounce pool; each mapping is undone at once, masks stay. */
@@ -99,9 +98,7 @@ final class DirectAdapter implements Adapter {
     }
 
     private Answers logAndUsed() {
-        return new Answers()
-                .log("klog", recorded.log().latest())
-                .unsigned("used", recorded.metric(Metric.POOL_USED_SLOTS));
+        return new Answers().log("klog", recorded.log().latest()).unsigned("used", recorded.usedSlots());
     }
 
     private Answers mapPage(Question question) {

@@ -12,7 +12,6 @@ import io.pagewalk.dma.DmaDirection;
 import io.pagewalk.dma.memory.Addresses;
 import io.pagewalk.dma.memory.CpuMemory;
 import io.pagewalk.dma.scatterlist.SgTable;
-import io.pagewalk.dma.spi.Metric;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
@@ -83,7 +82,7 @@ final class IommuUntrustedAdapter implements Adapter {
     }
 
     private Answers used() {
-        return new Answers().unsigned("used", recorded.metric(Metric.POOL_USED_SLOTS));
+        return new Answers().unsigned("used", recorded.usedSlots());
     }
 
     private Answers mapPage(Question question) {

@@ -2,6 +2,8 @@ package io.pagewalk.conformance.adapter;
 
 import io.pagewalk.backends.iommu.api.Iommu;
 import io.pagewalk.backends.iommu.api.IommuDomainView;
+import io.pagewalk.backends.iommu.api.ReservedRegion;
+import io.pagewalk.backends.swiotlb.Swiotlb;
 import io.pagewalk.backends.swiotlb.SwiotlbBoot;
 import io.pagewalk.backends.swiotlb.SwiotlbPool;
 import io.pagewalk.conformance.format.Answers;
@@ -17,11 +19,8 @@ import io.pagewalk.dma.memory.Addresses;
 import io.pagewalk.dma.memory.PhysRange;
 import io.pagewalk.dma.memory.RamMap;
 import io.pagewalk.dma.spi.BackendOptions;
-import io.pagewalk.dma.spi.Metric;
 import java.util.ArrayList;
-import java.util.EnumMap;
 import java.util.List;
-import java.util.Map;
 
 /**
  * The machine on which a boot was recorded, and its one device: QEMU's edu. What the boot line says of it is taken from
@@ -41,6 +40,7 @@ final class RecordedMachine implements AutoCloseable {
     private final Machine machine;
     private final Device device;
     private final Dma dma;
+    private final SwiotlbPool pool;
     private final LogWatch log;
 
     private RecordedMachine(Question boot, DeviceConfig config) {
@@ -48,6 +48,7 @@ final class RecordedMachine implements AutoCloseable {
         this.machine = builder(boot).backend("iommu").build();
         this.device = machine.addDevice(config);
         this.dma = device.dma(boot.integer("cpu"));
+        this.pool = Swiotlb.of(machine).defaultMem();
         this.log = new LogWatch(machine.log());
     }
 
@@ -158,15 +159,17 @@ final class RecordedMachine implements AutoCloseable {
 
     /** Whether an address lies in the bounce pool. */
     boolean isInPool(long physAddr) {
-        long offset = physAddr - poolStart();
-        return poolStart() != 0 && offset >= 0 && offset < metric(Metric.POOL_SLOTS) * SLOT_BYTES;
+        return pool.contains(physAddr);
     }
 
-    /** A number that the backend counted; 0 when it does not count that. */
-    long metric(Metric wanted) {
-        Map<Metric, Long> metrics = new EnumMap<>(Metric.class);
-        machine.report(metrics::put);
-        return metrics.getOrDefault(wanted, 0L);
+    /** Slots of the pool in use, {@code io_tlb_used}. */
+    long usedSlots() {
+        return pool.usedSlots();
+    }
+
+    /** Most slots in use at once, {@code io_tlb_used_hiwater}. */
+    long usedHiwater() {
+        return pool.usedHiwater();
     }
 
     /** What the library says of the device and of its machine. */
@@ -186,19 +189,15 @@ final class RecordedMachine implements AutoCloseable {
         return answers;
     }
 
-    /** The pool that the same boot gives: what is in use is the device's machine's. */
     private Answers pool() {
-        try (Machine twin = builder(boot).backend("virt").build()) {
-            SwiotlbPool pool = SwiotlbBoot.boot(twin, options(boot), false);
-            long slots = pool.slots();
-            return new Answers()
-                    .unsigned("end", slots == 0 ? 0 : pool.start() + slots * SLOT_BYTES)
-                    .unsigned("nslabs", slots)
-                    .unsigned("nareas", pool.areas())
-                    .unsigned("area_nslabs", slots == 0 ? 0 : slots / pool.areas())
-                    .bit("force", pool.isForced())
-                    .unsigned("used", metric(Metric.POOL_USED_SLOTS));
-        }
+        long slots = pool.slots();
+        return new Answers()
+                .unsigned("end", slots == 0 ? 0 : pool.start() + slots * SLOT_BYTES)
+                .unsigned("nslabs", slots)
+                .unsigned("nareas", pool.areas())
+                .unsigned("area_nslabs", slots == 0 ? 0 : slots / pool.areas())
+                .bit("force", pool.isForced())
+                .unsigned("used", pool.usedSlots());
     }
 
     private void domain(Answers answers) {
@@ -217,9 +216,20 @@ final class RecordedMachine implements AutoCloseable {
         }
     }
 
+    /** The kernel's numbers of what is reserved. */
+    private static int number(ReservedRegion.Type type) {
+        return switch (type) {
+            case DIRECT -> 0;
+            case DIRECT_RELAXABLE -> 1;
+            case RESERVED -> 2;
+            case MSI -> 3;
+            case SW_MSI -> 4;
+        };
+    }
+
     private List<long[]> reserved(Iommu iommu) {
         return iommu.reservedRegions(device).stream()
-                .map(r -> new long[] {r.start(), r.sizeBytes(), r.type().ordinal()})
+                .map(r -> new long[] {r.start(), r.sizeBytes(), number(r.type())})
                 .toList();
     }
 

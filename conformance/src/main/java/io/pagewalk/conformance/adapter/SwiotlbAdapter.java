@@ -10,7 +10,6 @@ import io.pagewalk.dma.Dma;
 import io.pagewalk.dma.DmaAttrs;
 import io.pagewalk.dma.DmaDirection;
 import io.pagewalk.dma.memory.CpuMemory;
-import io.pagewalk.dma.spi.Metric;
 import java.util.Arrays;
 import java.util.HashMap;
 import java.util.Map;
@@ -125,8 +124,7 @@ final class SwiotlbAdapter implements Adapter {
     }
 
     private Answers used(Answers answers) {
-        return answers.unsigned("used", recorded.metric(Metric.POOL_USED_SLOTS))
-                .unsigned("hiwater", recorded.metric(Metric.POOL_PEAK_SLOTS));
+        return answers.unsigned("used", recorded.usedSlots()).unsigned("hiwater", recorded.usedHiwater());
     }
 
     private Live mapping(Question question) {

@@ -43,7 +43,8 @@ record KernelText(String event, List<String> values, int places) {
             "entry already set", ALREADY_SET);
 
     /** A driver's name before its device's, of which the library knows nothing. */
-    private static final Pattern NAMED_DRIVER = Pattern.compile("\\S+ [0-9a-f]{4}:[0-9a-f]{2}:[0-9a-f]{2}\\.[0-9a-f]: .*");
+    private static final Pattern NAMED_DRIVER =
+            Pattern.compile("\\S+ [0-9a-f]{4}:[0-9a-f]{2}:[0-9a-f]{2}\\.[0-9a-f]: .*");
 
     /** File and line, offset and length: all that a WARN header has besides the function. */
     private static final int WARN_PLACES = 4;
