@@ -97,7 +97,7 @@ interface Field {
             if (expected.isMissingNode()) {
                 Checks.exact(path, expected, got, question, into);
             } else {
-                format.compare(path + ".", expected, Answers.of(got), question.object(name(path)), into);
+                format.compare(path + ".", expected, Answers.of(got), question.object(Json.lastName(path)), into);
             }
         }
     }
@@ -123,18 +123,13 @@ interface Field {
                 into.differ(path, expected, got, "as many answers as there are calls");
                 return;
             }
-            var asked = question.objects(name(path));
+            var asked = question.objects(Json.lastName(path));
             for (int i = 0; i < expected.size(); i++) {
                 String element = path + "[" + i + "]";
                 choice.of(element, expected.get(i))
                         .compare(element + ".", expected.get(i), Answers.of(got.get(i)), asked.get(i), into);
             }
         }
-    }
-
-    /** The name at the end of a path. */
-    private static String name(String path) {
-        return path.substring(path.lastIndexOf('.') + 1);
     }
 
     /** Chooses the format of an object in a list. */

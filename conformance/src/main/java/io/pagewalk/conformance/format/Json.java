@@ -49,6 +49,11 @@ final class Json {
         return Math.max(count, 1);
     }
 
+    /** The name at the end of a path. */
+    static String lastName(String path) {
+        return path.substring(path.lastIndexOf('.') + 1);
+    }
+
     /** The value as text, cut when it is very long. */
     static String text(JsonNode value) {
         if (value.isMissingNode()) {
