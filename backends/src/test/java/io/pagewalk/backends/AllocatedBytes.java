@@ -6,6 +6,9 @@ import java.lang.reflect.Method;
  * Asks the JVM how much heap this thread has allocated, by reflection, as the module does not read that of management.
  */
 public final class AllocatedBytes {
+    /** After so many calls the JVM makes a class for a reflective call, which must not happen while bytes are counted. */
+    private static final int CALLS_BEFORE_INFLATION = 20;
+
     private final Object threads;
     private final Method allocatedBytes;
 
@@ -14,6 +17,9 @@ public final class AllocatedBytes {
         threads = factory.getMethod("getThreadMXBean").invoke(null);
         allocatedBytes =
                 Class.forName("com.sun.management.ThreadMXBean").getMethod("getThreadAllocatedBytes", long.class);
+        for (int i = 0; i < CALLS_BEFORE_INFLATION; i++) {
+            now();
+        }
     }
 
     /**

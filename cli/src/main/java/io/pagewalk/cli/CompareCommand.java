@@ -18,6 +18,7 @@ import java.util.List;
 import java.util.concurrent.Callable;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.ParameterException;
@@ -35,7 +36,11 @@ import picocli.CommandLine.Spec;
             "Each DMA call of the trace is made on one emulated machine per backend, with the trace's physical addresses, CPUs and times. While "
                     + "a buffer is mapped, data moves through the device's bus and is compared with what the CPU wrote or will read.",
             "",
-            "A mapping that fails is a result, not an error: the exit status is 0 unless data did not match or an invariant broke."
+            "A mapping that fails is a result, not an error: the exit status is 0 unless data did not match or an invariant broke.",
+            "",
+            "With --expect-addresses the calls are made on one machine only, like the one that recorded the trace, and every DMA address is "
+                    + "compared with the recorded one. Boot log (--dmesg) and machine file (--machine) tell what that machine was like. The trace must begin with the first mapping after boot "
+                    + "(trace_event=dma:*,iommu:*,swiotlb:* on the kernel command line): what came before it decides over all later addresses."
         },
         optionListHeading = "%nOptions:%n",
         parameterListHeading = "%n",
@@ -43,9 +48,9 @@ import picocli.CommandLine.Spec;
         exitCodeListHeading = "%nExit status:%n",
         exitCodeList = {
             " 0:no mismatch on any backend",
-            " 1:data did not match, or an invariant broke",
+            " 1:data did not match, an invariant broke, or an address did not come out",
             " 2:wrong usage",
-            "66:the trace or the machine file cannot be read, or the JSON file not be written",
+            "66:the trace or a file that goes with it cannot be read or does not tell enough, or the JSON file not be written",
             "70:a fault of ours; --debug shows where"
         })
 final class CompareCommand implements Callable<Integer> {
@@ -98,13 +103,31 @@ final class CompareCommand implements Callable<Integer> {
     @Option(names = "--pedantic", description = "Stop at the first line that cannot be parsed, instead of skipping it.")
     private boolean pedantic;
 
+    @Mixin
+    @SuppressWarnings("NullAway.Init") // picocli makes it
+    private ExpectOptions expect;
+
     /** For picocli. */
     CompareCommand() {}
 
     @Override
     public Integer call() throws IOException, UnusableInputException {
+        expect.check(spec.commandLine(), trace != null, List.of("--backends", "--per-device", "--touch", "--quick"));
         requireKnownBackends();
         requireWritableJson();
+        return expect.isAsked() ? predict() : compare();
+    }
+
+    private int predict() throws IOException, UnusableInputException {
+        MachineSpec machineSpec = machineSpec();
+        try (ProgressLine progress = ProgressLine.on(spec.commandLine().getErr());
+                TraceReader reader = open(progress)) {
+            ExpectAddresses prediction = new ExpectAddresses(expect, machineSpec, progress);
+            return prediction.run(reader, spec.commandLine().getOut(), json);
+        }
+    }
+
+    private int compare() throws IOException, UnusableInputException {
         ReplayOptions options =
                 ReplayOptions.DEFAULT.withBackends(backends).withTouch(touch).withMachine(machineSpec());
         ReplayResult result = replay(quick ? options.withMaxEvents(QUICK_EVENTS) : options);
@@ -136,7 +159,8 @@ final class CompareCommand implements Callable<Integer> {
             throw new ParameterException(
                     spec.commandLine(), "--json: \"" + json + "\" is not a file in a folder that exists");
         }
-        if (isSameFile(json, machine) || (trace != null && isSameFile(json, Path.of(trace)))) {
+        boolean isInput = isSameFile(json, machine) || (trace != null && isSameFile(json, Path.of(trace)));
+        if (isInput || isSameFile(json, expect.dmesg()) || isSameFile(json, expect.timers())) {
             throw new ParameterException(
                     spec.commandLine(), "--json: " + json + " is the input and would be overwritten");
         }

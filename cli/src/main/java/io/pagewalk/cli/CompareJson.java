@@ -1,5 +1,6 @@
 package io.pagewalk.cli;
 
+import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.SerializationFeature;
 import com.fasterxml.jackson.databind.node.ArrayNode;
@@ -11,12 +12,16 @@ import java.nio.file.Path;
 
 /** The comparison as JSON: every number of the result, named as in the result's types. */
 final class CompareJson {
-    private static final ObjectMapper MAPPER = new ObjectMapper().enable(SerializationFeature.INDENT_OUTPUT);
+    static final ObjectMapper MAPPER = new ObjectMapper().enable(SerializationFeature.INDENT_OUTPUT);
 
     private CompareJson() {}
 
     static void write(ReplayResult result, Path file) throws IOException {
-        MAPPER.writeValue(file.toFile(), tree(result));
+        write(tree(result), file);
+    }
+
+    static void write(JsonNode tree, Path file) throws IOException {
+        MAPPER.writeValue(file.toFile(), tree);
     }
 
     static ObjectNode tree(ReplayResult result) {

@@ -52,10 +52,19 @@ final class CompareReport {
     }
 
     private void printTrace(PrintWriter out) {
-        TraceSummary summary = result.summary();
+        printSummary(out, result.traceName(), result.summary());
+        result.anomalies().forEach((anomaly, count) -> {
+            if (anomaly != Anomaly.LOST_EVENTS_GAP) { // the lines on losses say it with their numbers
+                out.printf("note     %s %s (%s)%n", CompareRows.count(count), anomaly.label(), anomaly.meaning());
+            }
+        });
+    }
+
+    /** What was read of a trace, and what could not be. */
+    static void printSummary(PrintWriter out, String traceName, TraceSummary summary) {
         out.printf(
                 "trace    %s: %s, %s lines, %s events%n",
-                result.traceName(),
+                traceName,
                 summary.formats().stream().map(f -> f.label()).collect(Collectors.joining(", ")),
                 CompareRows.count(summary.linesRead()),
                 CompareRows.count(summary.eventsRead()));
@@ -69,11 +78,6 @@ final class CompareReport {
                     CompareRows.count(summary.badLineCount()), first.get(0).lineNumber());
         }
         printLosses(out, summary);
-        result.anomalies().forEach((anomaly, count) -> {
-            if (anomaly != Anomaly.LOST_EVENTS_GAP) { // the lines on losses say it with their numbers
-                out.printf("note     %s %s (%s)%n", CompareRows.count(count), anomaly.label(), anomaly.meaning());
-            }
-        });
     }
 
     private static void printLosses(PrintWriter out, TraceSummary summary) {

@@ -13,14 +13,13 @@ import org.jspecify.annotations.Nullable;
 public abstract sealed class DeviceLimits permits Device {
     private static final int DEFAULT_MAX_SEGMENT = 0x10000;
     private static final long U32 = 0xffff_ffffL;
-    private static final DmaRange[] NO_ENTRY = {};
 
     private final DeviceConfig config;
     private final KernelLog log;
     private final FailureInjection failures;
     private final long encryptionMask;
     /** Null when there is no map: addresses are physical ones then. */
-    private volatile DmaRange @Nullable [] ranges;
+    private volatile @Nullable RangeMap ranges;
 
     private volatile int maxSegmentBytes;
     private volatile long segmentBoundaryMask;
@@ -31,7 +30,7 @@ public abstract sealed class DeviceLimits permits Device {
         this.log = machine.log();
         this.failures = machine.failures();
         this.encryptionMask = machine.kernelConfig().arch().encryptionMask();
-        this.ranges = config.ranges().isEmpty() ? null : config.ranges().toArray(NO_ENTRY);
+        this.ranges = config.ranges().isEmpty() ? null : new RangeMap(config.ranges());
         if (config.hasDmaParms()) {
             this.maxSegmentBytes = config.maxSegmentBytes();
             this.segmentBoundaryMask = config.segmentBoundaryMask();
@@ -151,17 +150,8 @@ public abstract sealed class DeviceLimits permits Device {
      * @return the DMA address, all ones when no range covers it
      */
     public long physToDmaUnencrypted(long physAddr) {
-        DmaRange[] map = ranges;
-        return map == null ? physAddr : physToDmaBy(map, physAddr);
-    }
-
-    private static long physToDmaBy(DmaRange[] map, long physAddr) {
-        for (DmaRange range : map) {
-            if (range.coversPhys(physAddr)) {
-                return range.dmaStart() + (physAddr - range.cpuStart());
-            }
-        }
-        return -1L;
+        RangeMap map = ranges;
+        return map == null ? physAddr : map.physToDma(physAddr);
     }
 
     /**
@@ -172,17 +162,8 @@ public abstract sealed class DeviceLimits permits Device {
      * @return the physical address, all ones without the memory encryption bit when no range covers it
      */
     public long dmaToPhys(long dmaAddr) {
-        DmaRange[] map = ranges;
-        return (map == null ? dmaAddr : dmaToPhysBy(map, dmaAddr)) & ~encryptionMask;
-    }
-
-    private static long dmaToPhysBy(DmaRange[] map, long dmaAddr) {
-        for (DmaRange range : map) {
-            if (range.coversDma(dmaAddr)) {
-                return range.cpuStart() + (dmaAddr - range.dmaStart());
-            }
-        }
-        return -1L;
+        RangeMap map = ranges;
+        return (map == null ? dmaAddr : map.dmaToPhys(dmaAddr)) & ~encryptionMask;
     }
 
     /**
@@ -200,8 +181,8 @@ public abstract sealed class DeviceLimits permits Device {
      * @return in array order; empty when there are none, or one of size 0
      */
     public List<DmaRange> ranges() {
-        DmaRange[] map = ranges;
-        return map == null ? List.of() : List.of(map);
+        RangeMap map = ranges;
+        return map == null ? List.of() : map.list();
     }
 
     /**
@@ -250,7 +231,8 @@ public abstract sealed class DeviceLimits permits Device {
         if (failures.point("dma.range_map").fails()) {
             return -Errno.ENOMEM;
         }
-        ranges = sizeBytes == 0 ? NO_ENTRY : new DmaRange[] {new DmaRange(cpuStart, dmaStart, sizeBytes)};
+        List<DmaRange> entries = sizeBytes == 0 ? List.of() : List.of(new DmaRange(cpuStart, dmaStart, sizeBytes));
+        ranges = new RangeMap(entries);
         return 0;
     }
 }

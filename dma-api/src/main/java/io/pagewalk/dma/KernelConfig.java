@@ -1,6 +1,7 @@
 package io.pagewalk.dma;
 
 import io.pagewalk.dma.spi.DmaOps;
+import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -123,7 +124,7 @@ public final class KernelConfig {
      */
     public KernelConfig withArch(ArchConfig newArch) {
         KernelConfig copy = copy();
-        copy.arch = newArch;
+        copy.arch = Objects.requireNonNull(newArch, "newArch");
         return copy;
     }
 

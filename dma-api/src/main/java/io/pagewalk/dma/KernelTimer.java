@@ -21,6 +21,7 @@ public final class KernelTimer {
     private final VirtualClock clock;
     private final Callback callback;
     private volatile boolean armed;
+    private volatile boolean heldBack;
     private volatile long deadlineNanos;
     private volatile long sequence;
     private volatile int cpu;
@@ -57,6 +58,36 @@ public final class KernelTimer {
      */
     public boolean isArmed() {
         return armed;
+    }
+
+    /**
+     * Takes the timer out of time's hands for good: from now on it expires only by {@link #expireNow}, for whoever
+     * knows the moments from elsewhere, such as from a recording. It is armed and cancelled as before.
+     */
+    public void holdBack() {
+        clock.holdBack(this);
+    }
+
+    /**
+     * Lets the timer expire at once, if it is armed.
+     *
+     * @param onCpu the CPU to run on
+     * @return false when it was not armed, and nothing was run
+     */
+    public boolean expireNow(int onCpu) {
+        if (!clock.cancel(this)) {
+            return false;
+        }
+        callback.expired(onCpu);
+        return true;
+    }
+
+    boolean isHeldBack() {
+        return heldBack;
+    }
+
+    void heldBack() {
+        heldBack = true;
     }
 
     long deadlineNanos() {

@@ -21,6 +21,7 @@ import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
@@ -500,7 +501,7 @@ public final class Machine implements AutoCloseable {
          * @return this
          */
         public Builder ram(RamMap map) {
-            ram = map;
+            ram = Objects.requireNonNull(map, "map");
             return this;
         }
 
@@ -533,7 +534,7 @@ public final class Machine implements AutoCloseable {
          * @return this
          */
         public Builder layout(KernelLayout newLayout) {
-            layout = newLayout;
+            layout = Objects.requireNonNull(newLayout, "newLayout");
             return this;
         }
 
@@ -558,7 +559,7 @@ public final class Machine implements AutoCloseable {
          * @return this
          */
         public Builder commandLine(String text) {
-            commandLine = text;
+            commandLine = Objects.requireNonNull(text, "text");
             return this;
         }
 
@@ -569,7 +570,7 @@ public final class Machine implements AutoCloseable {
          * @return this
          */
         public Builder kernelModel(KernelModel model) {
-            kernelModel = model;
+            kernelModel = Objects.requireNonNull(model, "model");
             return this;
         }
 
@@ -580,7 +581,7 @@ public final class Machine implements AutoCloseable {
          * @return this
          */
         public Builder kernelConfig(KernelConfig config) {
-            kernelConfig = config;
+            kernelConfig = Objects.requireNonNull(config, "config");
             return this;
         }
 
@@ -602,7 +603,7 @@ public final class Machine implements AutoCloseable {
          * @return this
          */
         public Builder cma(CmaAreas areas) {
-            cma = areas;
+            cma = Objects.requireNonNull(areas, "areas");
             return this;
         }
 
@@ -635,7 +636,7 @@ public final class Machine implements AutoCloseable {
          * @return this
          */
         public Builder listener(ListenerFactory factory) {
-            listener = factory;
+            listener = Objects.requireNonNull(factory, "factory");
             return this;
         }
 
@@ -646,7 +647,7 @@ public final class Machine implements AutoCloseable {
          * @return this
          */
         public Builder backend(String variant) {
-            backendName = variant;
+            backendName = Objects.requireNonNull(variant, "variant");
             return this;
         }
 
@@ -657,7 +658,7 @@ public final class Machine implements AutoCloseable {
          * @return this
          */
         public Builder backendOptions(BackendOptions newOptions) {
-            options = newOptions;
+            options = Objects.requireNonNull(newOptions, "newOptions");
             return this;
         }
 

@@ -141,6 +141,7 @@ public final class NoncontiguousMemory {
     }
 
     private static void requireEntry(SgTable sg) {
+        DmaChecks.requireEntries(sg, sg.origNents());
         if (sg.origNents() == 0) {
             throw new IllegalArgumentException("an empty table is no noncontiguous memory");
         }

@@ -1,5 +1,8 @@
 package io.pagewalk.dma;
 
+import java.util.HashMap;
+import java.util.Map;
+import java.util.Objects;
 import java.util.PriorityQueue;
 import org.jspecify.annotations.Nullable;
 
@@ -11,6 +14,7 @@ import org.jspecify.annotations.Nullable;
  */
 public final class VirtualClock {
     private final PriorityQueue<KernelTimer> armed = new PriorityQueue<>(KernelTimer.BY_DEADLINE);
+    private final Map<String, KernelTimer> named = new HashMap<>();
     private volatile long nowNanos;
     private long targetNanos;
     private long nextSequence;
@@ -34,7 +38,33 @@ public final class VirtualClock {
      * @return the timer
      */
     public KernelTimer timer(KernelTimer.Callback callback) {
-        return new KernelTimer(this, callback);
+        return new KernelTimer(this, Objects.requireNonNull(callback, "callback"));
+    }
+
+    /**
+     * Makes a timer that can be found by name, not armed yet.
+     *
+     * @param name what it is called, such as the kernel's function and whom it serves; a later timer of that name takes
+     *     its place
+     * @param callback what to run at expiry
+     * @return the timer
+     */
+    public KernelTimer timer(String name, KernelTimer.Callback callback) {
+        KernelTimer timer = timer(callback);
+        synchronized (this) {
+            named.put(name, timer);
+        }
+        return timer;
+    }
+
+    /**
+     * Finds a timer that was made with a name.
+     *
+     * @param name what it is called
+     * @return the timer, or null when there is none of that name
+     */
+    public synchronized @Nullable KernelTimer named(String name) {
+        return named.get(name);
     }
 
     /**
@@ -117,8 +147,15 @@ public final class VirtualClock {
             return false;
         }
         timer.armed(deadlineNanos, nextSequence++, cpu);
-        armed.add(timer);
+        if (!timer.isHeldBack()) {
+            armed.add(timer);
+        }
         return true;
+    }
+
+    synchronized void holdBack(KernelTimer timer) {
+        timer.heldBack();
+        armed.remove(timer);
     }
 
     synchronized boolean cancel(KernelTimer timer) {
@@ -131,7 +168,7 @@ public final class VirtualClock {
     }
 
     /**
-     * How many timers are armed.
+     * How many armed timers time will fire; those held back are not among them.
      *
      * @return the count
      */

@@ -162,4 +162,51 @@ class VirtualClockTest {
         clock.advance(5);
         assertThat(fired).containsExactly("next at 15");
     }
+
+    @Test
+    void aTimerIsFoundByItsNameAndTheLatestOfANameCounts() {
+        assertThat(clock.named("fq")).isNull();
+        KernelTimer first = clock.timer("fq", cpu -> fired.add("first"));
+        assertThat(clock.named("fq")).isSameAs(first);
+        KernelTimer second = clock.timer("fq", cpu -> fired.add("second"));
+        assertThat(clock.named("fq")).isSameAs(second);
+        assertThat(clock.named("other")).isNull();
+        first.arm(1, 0);
+        second.arm(1, 0);
+        clock.advance(1);
+        assertThat(fired).containsExactly("first", "second");
+    }
+
+    @Test
+    void aTimerThatIsHeldBackExpiresOnlyWhenTold() {
+        List<Integer> cpus = new ArrayList<>();
+        KernelTimer timer = clock.timer(cpus::add);
+        timer.arm(5, 1);
+        timer.holdBack();
+        assertThat(timer.isArmed()).isTrue();
+        assertThat(clock.armedTimers()).isZero();
+        clock.advance(100);
+        assertThat(cpus).isEmpty();
+        assertThat(timer.expireNow(3)).isTrue();
+        assertThat(cpus).containsExactly(3);
+        assertThat(timer.isArmed()).isFalse();
+        assertThat(timer.expireNow(3)).isFalse();
+        assertThat(timer.arm(5, 1)).isTrue();
+        assertThat(timer.arm(5, 1)).isFalse();
+        clock.advance(100);
+        assertThat(timer.isArmed()).isTrue();
+        assertThat(timer.cancel()).isTrue();
+        assertThat(timer.expireNow(3)).isFalse();
+        assertThat(cpus).containsExactly(3);
+    }
+
+    @Test
+    void aTimerThatTimeFiresMayExpireEarlyAsWell() {
+        KernelTimer timer = timer("a");
+        timer.arm(10, 0);
+        clock.advance(3);
+        assertThat(timer.expireNow(0)).isTrue();
+        clock.advance(100);
+        assertThat(fired).containsExactly("a at 3");
+    }
 }

@@ -11,18 +11,31 @@ import static io.pagewalk.dma.DmaDirection.FROM_DEVICE;
 import static io.pagewalk.dma.DmaDirection.TO_DEVICE;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.pagewalk.dma.ArchConfig;
+import io.pagewalk.dma.CacheMaintenance;
+import io.pagewalk.dma.CoherentBuffer;
 import io.pagewalk.dma.Device;
 import io.pagewalk.dma.DeviceConfig;
+import io.pagewalk.dma.Dma;
+import io.pagewalk.dma.DmaAttrs;
 import io.pagewalk.dma.DmaRange;
 import io.pagewalk.dma.Errno;
 import io.pagewalk.dma.FailureReason;
+import io.pagewalk.dma.Gfp;
+import io.pagewalk.dma.KernelConfig;
+import io.pagewalk.dma.Machine;
 import io.pagewalk.dma.memory.PhysRange;
 import io.pagewalk.dma.memory.RamMap;
+import io.pagewalk.dma.pool.DmaPool;
+import io.pagewalk.dma.pool.PoolBlock;
 import io.pagewalk.dma.scatterlist.SgTable;
 import io.pagewalk.dma.spi.BackendOptions;
 import io.pagewalk.dma.spi.Metric;
 import io.pagewalk.kit.MachineValidator;
 import io.pagewalk.kit.TestMachines;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Objects;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
@@ -154,8 +167,81 @@ class DirectCasesTest {
         assertThat(child.dma().lastFailure().reason()).isEqualTo(FailureReason.NO_MASK);
         SgTable list = new SgTable(1).add(0x1000, 4096);
         assertThat(child.dma().mapSg(list, 1, BIDIRECTIONAL, 0)).isZero();
-        assertThat(pc.logged("dma_map_page")).containsExactly("child has no DMA mask (dma-core:FE-1)");
+        child.dma().mapPage(0x1000, 4096, FROM_DEVICE, 0);
+        assertThat(pc.logged("dma_map_page"))
+                .as("logged once")
+                .containsExactly("child has no DMA mask (dma-core:FE-1)");
         assertThat(pc.logged("dma_map_sg")).containsExactly("child has no DMA mask (dma-core:FE-1)");
+        pc.requireIdle();
+    }
+
+    /** Three pools stand in for each other (dma-core:ATM-3); nobody lets time pass, so none of them grows. */
+    @Test
+    @DisplayName("B8")
+    void thePoolsOfAtomicMemoryRunOutWhenEachLoadLeaksABuffer(TestMachines machines) {
+        CacheMaintenance noCaches = CacheMaintenance.arm64(new CacheMaintenance.Lines() {
+            @Override
+            public void clean(long physAddr, long sizeBytes) {}
+
+            @Override
+            public void invalidate(long physAddr, long sizeBytes) {}
+        });
+        ArchConfig arch = ArchConfig.x86().withRemap(true).withCacheMaintenance(noCaches);
+        Machine board = machines.start(Machine.builder()
+                .ramBytes(6 * GIB)
+                .chunkBytes(1 << 16)
+                .commandLine("coherent_pool=2M")
+                .kernelConfig(KernelConfig.distribution().withArch(arch)));
+        Device dsp = board.addDevice(DeviceConfig.named("dsp").withCoherent(false));
+        int pages = 3 * 512;
+        int loads = 0;
+        while (loadsFirmware(dsp)) {
+            loads++;
+        }
+        assertThat(loads)
+                .as("loads before the one that finds fewer than 5 pages")
+                .isEqualTo(pages - 4);
+    }
+
+    /** Five buffers, of which the last is forgotten; false when there are not five. */
+    private static boolean loadsFirmware(Device device) {
+        List<CoherentBuffer> buffers = new ArrayList<>();
+        for (int i = 0; i < 5; i++) {
+            CoherentBuffer buffer = device.dma().memory().allocAttrs(4096, Gfp.ATOMIC, DmaAttrs.NO_WARN);
+            if (buffer == null) {
+                return false;
+            }
+            buffers.add(buffer);
+        }
+        buffers.subList(0, 4).forEach(CoherentBuffer::close);
+        return true;
+    }
+
+    @Test
+    @DisplayName("B9")
+    void aPoolOfPacketsReusesWhatWasFreed(TestMachines machines) {
+        Situation pc = Situation.pc(machines, "direct", "");
+        Dma dma = pc.machine.addDevice(DeviceConfig.named("nic")).dma();
+        DmaPool pool = Objects.requireNonNull(DmaPool.create("rx", dma, 1408, 1, 0));
+        PoolBlock[] ring = new PoolBlock[64];
+        for (int i = 0; i < ring.length; i++) {
+            ring[i] = new PoolBlock();
+            assertThat(pool.alloc(0, Gfp.KERNEL, ring[i])).isTrue();
+        }
+        for (int cycle = 0; cycle < 1_000_000; cycle++) {
+            PoolBlock block = ring[cycle % ring.length];
+            pool.free(block);
+            if (!pool.alloc(0, Gfp.KERNEL, block)) {
+                throw new AssertionError("no block in cycle " + cycle);
+            }
+        }
+        assertThat(pool.activeBlocks()).isEqualTo(64);
+        assertThat(pool.pageCount()).as("two packets in a page").isEqualTo(32);
+        for (PoolBlock block : ring) {
+            pool.free(block);
+        }
+        assertThat(pool.activeBlocks()).isZero();
+        DmaPool.destroy(pool);
         pc.requireIdle();
     }
 }

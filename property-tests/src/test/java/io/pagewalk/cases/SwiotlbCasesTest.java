@@ -12,12 +12,15 @@ import static io.pagewalk.dma.DmaDirection.FROM_DEVICE;
 import static io.pagewalk.dma.DmaDirection.TO_DEVICE;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.pagewalk.dma.CoherentBuffer;
 import io.pagewalk.dma.Device;
 import io.pagewalk.dma.DeviceConfig;
 import io.pagewalk.dma.Dma;
 import io.pagewalk.dma.DmaAttrs;
 import io.pagewalk.dma.DmaDirection;
 import io.pagewalk.dma.FailureReason;
+import io.pagewalk.dma.Machine;
+import io.pagewalk.dma.RestrictedPool;
 import io.pagewalk.dma.memory.PhysRange;
 import io.pagewalk.dma.memory.RamMap;
 import io.pagewalk.dma.spi.BackendOptions;
@@ -123,6 +126,26 @@ class SwiotlbCasesTest {
         assertThat(dma.lastFailure().numbers()).containsExactly(128L, 724L, 1L, 524288L);
         dma.unmapPage(firsts[2000], 262144, TO_DEVICE, 0);
         assertThat(dma.mapPage(HIGH, 262144, TO_DEVICE, 0)).isEqualTo(firsts[2000]);
+    }
+
+    @Test
+    @DisplayName("A6")
+    void coherentMemoryOfARestrictedPoolKeepsItsNaturalAlignment(TestMachines machines) {
+        long start = 0x97ff_0000L;
+        Machine board = machines.start(Machine.builder()
+                .chunkBytes(1 << 16)
+                .restrictedPools(RestrictedPool.of("rmem", PhysRange.ofSize(start, 7168L * SLOT))));
+        Device device = board.addDevice(DeviceConfig.named("virtio").withRestrictedPool("rmem"));
+        Dma dma = device.dma();
+        for (int slots = 0; slots < 1536; slots += 128) {
+            assertThat(dma.mapPage(0x10_0000, 128 * SLOT, TO_DEVICE, 0)).isEqualTo(start + (long) slots * SLOT);
+        }
+        dma.mapPage(0x10_0000, 109 * SLOT, TO_DEVICE, 0);
+        for (long expected : new long[] {0x9832_8000L, 0x9832_a000L, 0x9832_c000L}) {
+            CoherentBuffer block = dma.alloc(0x2000);
+            assertThat(block.dmaAddr()).isEqualTo(expected);
+            assertThat(block.physAddr(0)).isEqualTo(expected);
+        }
     }
 
     @Test
@@ -248,7 +271,7 @@ class SwiotlbCasesTest {
         assertThat(pc.metric(Metric.POOL_SLOTS)).isZero();
         Device device = pc.narrow();
         assertThat(map(device, 4096)).isEqualTo(DMA_MAPPING_ERROR);
-        assertThat(pc.logged(NO_POOL)).singleElement().asString().contains("boot");
+        assertThat(pc.logged(NO_POOL)).singleElement().asString().contains("bounce buffer", "0x100010000");
         assertThat(pc.logged(FULL)).isEmpty();
         assertThat(device.dma().lastFailure().reason()).isEqualTo(FailureReason.NO_POOL);
     }

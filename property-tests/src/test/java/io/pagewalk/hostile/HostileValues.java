@@ -96,6 +96,7 @@ final class HostileValues {
         put(byte.class, (byte) 0, (byte) -1);
         put(short.class, (short) 0, Short.MIN_VALUE);
         put(Object.class, "an object");
+        put(Set.class, Set.of());
         put(Long.class, 0L, -1L, 0xffff_ffffL);
     }
 

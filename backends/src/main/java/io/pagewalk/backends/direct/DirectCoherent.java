@@ -2,9 +2,6 @@ package io.pagewalk.backends.direct;
 
 import io.pagewalk.backends.swiotlb.SwiotlbPool;
 import io.pagewalk.dma.ArchConfig;
-import io.pagewalk.dma.ArchDmaAlloc;
-import io.pagewalk.dma.CoherentRegion;
-import io.pagewalk.dma.CoherentRegions;
 import io.pagewalk.dma.Device;
 import io.pagewalk.dma.DmaAttrs;
 import io.pagewalk.dma.Errno;
@@ -39,9 +36,8 @@ final class DirectCoherent {
     private final CpuMemory memory;
     private final KernelMemory kernelMemory;
     private final KernelLayout layout;
-    private final CoherentRegions regions;
+    private final ForeignMemory others;
     private final KernelLog.Site unsupportedSite;
-    private final KernelLog.Site strayFreeSite;
     private final AtomicLong outstandingPages = new AtomicLong();
 
     DirectCoherent(Machine machine, DirectReach reach) {
@@ -53,8 +49,7 @@ final class DirectCoherent {
         this.memory = machine.cpuMemory();
         this.kernelMemory = machine.kernelMemory();
         this.layout = machine.layout();
-        this.regions = machine.coherentRegions();
-        this.strayFreeSite = machine.log().site("dma_release_from_global_coherent");
+        this.others = new ForeignMemory(machine);
         this.unsupportedSite = machine.log().site("dma_direct_alloc: not supported");
     }
 
@@ -71,12 +66,8 @@ final class DirectCoherent {
         if (device.isCoherent()) {
             return mapped(mem, device, cpu, sizeBytes, flags, false);
         }
-        ArchDmaAlloc hook = hook(mem);
-        if (hook != null) {
-            return ofHook(hook, device, cpu, sizeBytes, flags, attrs);
-        }
-        if (arch.globalPool()) {
-            return ofGlobalRegion(device, cpu, sizeBytes);
+        if (others.isUsed(mem)) {
+            return ofOthers(mem, device, cpu, sizeBytes, flags, attrs);
         }
         if (!arch.setUncached() && !arch.remap()) {
             return notSupported(device, cpu);
@@ -88,10 +79,6 @@ final class DirectCoherent {
         return (attrs & DmaAttrs.NO_KERNEL_MAPPING) != 0 && !decryption.isForced() && !mem.isForAlloc();
     }
 
-    private @Nullable ArchDmaAlloc hook(SwiotlbPool mem) {
-        return mem.isForAlloc() ? null : arch.dmaAlloc();
-    }
-
     /** Not zeroed, whatever the flags say (ALC-2). */
     private @Nullable CoherentPages withoutKernelMapping(
             SwiotlbPool mem, Device device, int cpu, long sizeBytes, int flags) {
@@ -101,19 +88,10 @@ final class DirectCoherent {
                 : taken(device, physAddr, sizeBytes).withCpuAddr(KernelMemory.pageCookie(physAddr));
     }
 
-    private @Nullable CoherentPages ofHook(
-            ArchDmaAlloc hook, Device device, int cpu, long sizeBytes, int flags, int attrs) {
-        CoherentPages taken = hook.alloc(device, rounded(sizeBytes), flags, attrs);
+    private @Nullable CoherentPages ofOthers(
+            SwiotlbPool mem, Device device, int cpu, long sizeBytes, int flags, int attrs) {
+        CoherentPages taken = others.alloc(mem, device, sizeBytes, flags, attrs);
         return taken == null ? noMemory(device, cpu, sizeBytes) : taken;
-    }
-
-    private @Nullable CoherentPages ofGlobalRegion(Device device, int cpu, long sizeBytes) {
-        CoherentRegion region = regions.global();
-        CoherentPages taken = region == null ? null : region.alloc(device, rounded(sizeBytes));
-        return taken == null
-                ? noMemory(device, cpu, sizeBytes)
-                : CoherentPages.contiguous(taken.dmaAddr(), sizeBytes, taken.pagePhysAddr(0))
-                        .withCpuAddr(taken.cpuAddr());
     }
 
     private @Nullable CoherentPages notSupported(Device device, int cpu) {
@@ -194,7 +172,8 @@ final class DirectCoherent {
             freePlain(mem, device, coherent);
             return;
         }
-        if (!device.isCoherent() && freeElsewhere(mem, device, coherent, attrs)) {
+        if (!device.isCoherent() && others.isUsed(mem)) {
+            others.free(mem, device, coherent, attrs);
             return;
         }
         long physAddr = firstPage(device, coherent);
@@ -218,25 +197,6 @@ final class DirectCoherent {
     private void freePlain(SwiotlbPool mem, Device device, CoherentPages coherent) {
         outstandingPages.addAndGet(-pagesOf(coherent.sizeBytes()));
         pages.free(mem, device, firstPage(device, coherent), rounded(coherent.sizeBytes()));
-    }
-
-    /** Whether the memory is the architecture's or of the global region. */
-    private boolean freeElsewhere(SwiotlbPool mem, Device device, CoherentPages coherent, int attrs) {
-        ArchDmaAlloc hook = hook(mem);
-        if (hook != null) {
-            hook.free(device, coherent, attrs);
-            return true;
-        }
-        if (!arch.globalPool()) {
-            return false;
-        }
-        CoherentRegion region = regions.global();
-        boolean released = region != null && region.release(coherent.cpuAddr(), rounded(coherent.sizeBytes()));
-        if (!released && strayFreeSite.isFirst()) {
-            strayFreeSite.warn(device.name() + ": " + Addresses.hex(coherent.cpuAddr())
-                    + " is not in the global region (dma-core:ALC-13)");
-        }
-        return true;
     }
 
     /** {@code dma_direct_alloc_pages} (ALC-11). */

@@ -7,6 +7,7 @@ import io.pagewalk.dma.Errno;
 import io.pagewalk.dma.Gfp;
 import io.pagewalk.dma.Machine;
 import io.pagewalk.dma.RestrictedPool;
+import io.pagewalk.dma.memory.Addresses;
 import io.pagewalk.dma.spi.Metric;
 import io.pagewalk.dma.spi.MetricSink;
 import java.util.ArrayList;
@@ -21,7 +22,7 @@ import org.jspecify.annotations.Nullable;
  * The swiotlb of one machine: its default allocator, the restricted pools, and which of them each device uses. Of a
  * machine without an IOMMU, {@link #of} finds it.
  *
- * <p>Implements dma-core:SWC-9 to SWC-11, SWC-24, DEV-9, SWX-1, SWX-2, SWF-1. Made by {@link SwiotlbBoot}. Thread-safe,
+ * <p>Implements dma-core:SWC-9 to SWC-11, SWC-25, DEV-9, SWX-1, SWX-2, SWF-1. Made by {@link SwiotlbBoot}. Thread-safe,
  * but nothing may be mapped in a pool that goes away.
  */
 public final class Swiotlb {
@@ -201,6 +202,26 @@ public final class Swiotlb {
      */
     public synchronized long sizeOrDefault() {
         return parameter.slots() << SLOT_SHIFT;
+    }
+
+    /**
+     * {@code default_swiotlb_base} (dma-core:SWC-25).
+     *
+     * @return where the default pool begins, all ones without a pool
+     */
+    public long defaultBase() {
+        return defaultMem.start();
+    }
+
+    /**
+     * {@code default_swiotlb_limit} (dma-core:SWC-25).
+     *
+     * @return the last byte of the default pool, all ones without a pool
+     */
+    public long defaultLimit() {
+        return defaultMem.isActive()
+                ? Addresses.last(defaultMem.start(), (long) defaultMem.slots() << SLOT_SHIFT)
+                : SwiotlbLayout.INVALID_PHYS_ADDR;
     }
 
     /**

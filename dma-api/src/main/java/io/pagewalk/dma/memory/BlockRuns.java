@@ -28,6 +28,12 @@ final class BlockRuns {
         return run != null && block <= run.getValue();
     }
 
+    /** Whether all blocks that begin from one frame to another are in the set. */
+    boolean containsAll(long firstPfn, long lastPfn) {
+        Map.Entry<Long, Long> run = lastByFirst.floorEntry(firstPfn >>> order);
+        return run != null && (lastPfn >>> order) <= run.getValue();
+    }
+
     /** Takes out the block with the lowest address; there must be one. */
     long takeLowest() {
         Map.Entry<Long, Long> run = lastByFirst.pollFirstEntry();

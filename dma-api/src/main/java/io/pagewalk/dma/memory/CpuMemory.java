@@ -199,6 +199,7 @@ public final class CpuMemory {
      * @param dstOffset the first index to fill
      * @param length how many
      * @throws IndexOutOfBoundsException if the buffer's limit is too low; nothing is read then
+     * @throws java.nio.ReadOnlyBufferException if the buffer cannot be written; nothing is read then
      */
     public void read(long physAddr, ByteBuffer dst, int dstOffset, int length) {
         memory.read(physAddr, dst, dstOffset, length);

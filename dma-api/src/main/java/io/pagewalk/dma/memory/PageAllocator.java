@@ -31,6 +31,9 @@ public final class PageAllocator {
     private final List<BuddyZone> zones = List.of(normal, dma32, dma);
 
     private final AllocatedBlocks allocated = new AllocatedBlocks();
+    /** Frames of the ranges taken by {@link #allocContiguous} and {@link #reserve}. */
+    private final BlockRuns taken = new BlockRuns(0);
+
     private long allocatedFrames;
     private final Object lock = new Object();
 
@@ -293,18 +296,18 @@ public final class PageAllocator {
      * @param physAddr its first byte
      * @param sizeBytes its bytes, not zero; all pages that it touches are free afterwards
      * @throws IllegalArgumentException if the size is zero
-     * @throws IllegalStateException if a page of it is free already; nothing changes then
+     * @throws IllegalStateException if a page of it was not taken so, or is free already; nothing changes then
      */
     public void giveBack(long physAddr, long sizeBytes) {
         requireSize(sizeBytes);
         long firstPfn = physAddr >>> Addresses.PAGE_SHIFT;
         long lastPfn = Addresses.last(physAddr, sizeBytes) >>> Addresses.PAGE_SHIFT;
         synchronized (lock) {
-            long free = freeFramesWithin(firstPfn, lastPfn);
-            if (free != 0) {
+            if (!taken.containsAll(firstPfn, lastPfn)) {
                 throw new IllegalStateException("cannot give back " + Addresses.hexRange(physAddr, sizeBytes)
-                        + ": of its pages " + free + " are free");
+                        + ": not all of its pages were taken, " + freeFramesWithin(firstPfn, lastPfn) + " are free");
             }
+            taken.removeAll(firstPfn, lastPfn);
             giveToZones(firstPfn, lastPfn);
         }
     }
@@ -320,6 +323,7 @@ public final class PageAllocator {
     }
 
     private void takeRange(long firstPfn, long lastPfn) {
+        taken.addAll(firstPfn, lastPfn);
         for (BuddyZone zone : zones) {
             zone.takeRange(firstPfn, lastPfn);
         }

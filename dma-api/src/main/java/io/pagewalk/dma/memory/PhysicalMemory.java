@@ -315,6 +315,7 @@ public final class PhysicalMemory {
      * @param dstOffset the first index to fill
      * @param length how many
      * @throws IndexOutOfBoundsException if the buffer's limit is too low; nothing is read then
+     * @throws java.nio.ReadOnlyBufferException if the buffer cannot be written; nothing is read then
      */
     public void read(long physAddr, ByteBuffer dst, int dstOffset, int length) {
         ByteBuffer chunk = chunkAt(physAddr);

@@ -44,9 +44,9 @@ public final class Scatterlists {
      * @param devicePages which pages are device memory
      */
     public Scatterlists(KernelConfig config, KernelLog log, FailureInjection failures, DevicePages devicePages) {
-        this.config = config;
-        this.log = log;
-        this.devicePages = devicePages;
+        this.config = Objects.requireNonNull(config, "config");
+        this.log = Objects.requireNonNull(log, "log");
+        this.devicePages = Objects.requireNonNull(devicePages, "devicePages");
         chunks = new SgChunks(failures.point("sg.chunk"));
         appender = new SgAppender(config, log, chunks);
         splitter = new SgSplitter(config, failures.point("sg.split"), chunks);
@@ -59,7 +59,8 @@ public final class Scatterlists {
      * @param table the table
      * @param nents how many entries, not negative
      * @return 0; -EINVAL for no entries, and for more than 128 where chunks do not chain (SG-14); -ENOMEM with the
-     *     counts left one above what had been allocated, unless that was nothing (SG-11). The list is null on error
+     *     counts left one above what had been allocated, unless that was nothing (SG-11), as it is for more than
+     *     {@link SgTable#MAX_ENTRIES}. The list is null on error
      * @throws IllegalArgumentException when the count is negative
      */
     public int allocTable(SgTable table, int nents) {
@@ -73,6 +74,9 @@ public final class Scatterlists {
         if (nents > SgChunks.MAX_SINGLE_ALLOC && !config.sgChain()) {
             warnOnce(nents);
             return -Errno.EINVAL;
+        }
+        if (nents > SgTable.MAX_ENTRIES) {
+            return -Errno.ENOMEM;
         }
         for (int left = nents; left > 0; ) {
             SgChunk chunk = chunks.allocate(Math.min(left, SgChunks.MAX_SINGLE_ALLOC));

@@ -91,7 +91,10 @@ public final class SgPageIter {
     }
 
     private SgTable list() {
-        return Objects.requireNonNull(sg, "the iterator was not started");
+        if (sg == null) {
+            throw new IllegalStateException("the iterator was not started");
+        }
+        return sg;
     }
 
     /** Goes on with a later page of the same entry. */

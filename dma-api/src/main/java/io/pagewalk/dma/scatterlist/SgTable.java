@@ -27,6 +27,9 @@ public final class SgTable {
      * entry of the new chunk takes over its index. The chunks themselves are needed to see what is freed and what leaks.
      */
 
+    /** How many entries a table can have: 64 GiB of single pages. */
+    public static final int MAX_ENTRIES = 1 << 24;
+
     static final long U32 = 0xffff_ffffL;
 
     private static final byte END = 1;
@@ -48,12 +51,14 @@ public final class SgTable {
     /**
      * Makes an empty table.
      *
-     * @param capacity how many entries it holds before it grows, at least 1
+     * @param capacity how many entries it holds before it grows, from 1 to {@link #MAX_ENTRIES}
+     * @throws IllegalArgumentException when it is less or more
      */
     public SgTable(int capacity) {
         if (capacity < 1) {
             throw new IllegalArgumentException("a table needs room for an entry, not for " + capacity);
         }
+        requireRoom(capacity);
         pageAddrs = new long[capacity];
         offsets = new int[capacity];
         lengths = new int[capacity];
@@ -81,15 +86,16 @@ public final class SgTable {
     /**
      * {@code sg_init_table}: gives the table so many zeroed entries, the last of which ends the list (dma-core:SG-5).
      *
-     * @param count how many, at least 1
+     * @param count how many, from 1 to {@link #MAX_ENTRIES}
      * @return this
-     * @throws IllegalArgumentException when there is nothing to end
+     * @throws IllegalArgumentException when there is nothing to end, or there are too many
      * @throws IllegalStateException when its list is allocated
      */
     public SgTable init(int count) {
         if (count < 1) {
             throw new IllegalArgumentException("a list of " + count + " entries has no last one (dma-core:SG-5)");
         }
+        requireRoom(count);
         clear();
         addZeroed(count);
         origNents = count;
@@ -143,7 +149,8 @@ public final class SgTable {
      * @param offset from that page's start in bytes, at most 4 GiB - 1
      * @param lengthBytes length, at most 4 GiB - 1
      * @return this
-     * @throws IllegalArgumentException when offset or length need more than 32 bits, or the page address is not one
+     * @throws IllegalArgumentException when offset or length need more than 32 bits, the page address is not one, or
+     *     there are {@link #MAX_ENTRIES} already
      * @throws IllegalStateException when the list is allocated, or was freed and not cleared
      */
     public SgTable add(long pageAddr, long offset, long lengthBytes) {
@@ -181,8 +188,15 @@ public final class SgTable {
         }
     }
 
+    private static void requireRoom(int count) {
+        if (count > MAX_ENTRIES) {
+            throw new IllegalArgumentException("a table holds " + MAX_ENTRIES + " entries, not " + count);
+        }
+    }
+
     private void growFor(int count) {
         if (count > pageAddrs.length) {
+            requireRoom(count);
             int capacity = Math.max(count, pageAddrs.length * 2);
             pageAddrs = Arrays.copyOf(pageAddrs, capacity);
             offsets = Arrays.copyOf(offsets, capacity);

@@ -17,11 +17,11 @@ public final class NamedOps {
                         return name.equals("iommu");
                     }
                     calls.add(name + " " + method.getName());
-                    return answer(name, number, method.getReturnType());
+                    return answer(number, method.getReturnType());
                 });
     }
 
-    private static @Nullable Object answer(String name, long number, Class<?> type) {
+    private static @Nullable Object answer(long number, Class<?> type) {
         if (type == long.class) {
             return number;
         }

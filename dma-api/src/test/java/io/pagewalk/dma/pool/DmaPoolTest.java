@@ -272,7 +272,7 @@ class DmaPoolTest {
         world.backend.onAlloc = size -> new CoherentPages(0xf100_0000L, size, new long[] {0x1_6000});
         DmaPool odd = pool(world, 17, 0, 0);
         for (int i = 0; i < 240; i++) {
-            assertThat(alloc(odd).dmaAddr()).isEqualTo(0xf100_0000L + i * 17);
+            assertThat(alloc(odd).dmaAddr()).isEqualTo(0xf100_0000L + i * 17L);
         }
     }
 
@@ -398,10 +398,11 @@ class DmaPoolTest {
         alloc(large);
 
         assertThat(world.device.pools().list()).containsExactly(large, small);
-        assertThat(world.device.pools().text())
-                .isEqualTo("poolinfo - 0.1\n"
-                        + "a pool of a long name    2    2 4096  2\n"
-                        + "small               1   32  128  1\n");
+        assertThat(world.device.pools().text()).isEqualTo("""
+                        poolinfo - 0.1
+                        a pool of a long name    2    2 4096  2
+                        small               1   32  128  1
+                        """);
         assertThat(small).hasToString("pool small of nic");
         DmaPool.destroy(large);
         assertThat(world.device.pools().list()).containsExactly(small);

@@ -107,7 +107,7 @@ class SgIteratorsTest {
                 .hasMessage("-1 entries from page 0");
         assertThatThrownBy(() -> pages.startDma(sg, 1, -1)).isInstanceOf(IllegalArgumentException.class);
         assertThatThrownBy(pages::pageAddr)
-                .isInstanceOf(NullPointerException.class)
+                .isInstanceOf(IllegalStateException.class)
                 .hasMessage("the iterator was not started");
         assertThat(new SgPageIter().next()).isFalse();
         assertThat(new SgMappingIter().next()).isFalse();

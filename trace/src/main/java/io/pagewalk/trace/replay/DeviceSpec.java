@@ -25,8 +25,13 @@ public record DeviceSpec(
     /** Says nothing. */
     public static final DeviceSpec NONE = new DeviceSpec(null, null, null, null, null, null);
 
-    /** Applies what is said to a device's defaults; the mask, which a trace may tell as well, apart. */
-    DeviceConfig applyTo(DeviceConfig config) {
+    /**
+     * Applies what is said to a device's defaults; the mask, which a trace may tell as well, apart.
+     *
+     * @param config the defaults
+     * @return a changed copy
+     */
+    public DeviceConfig applyTo(DeviceConfig config) {
         DeviceConfig result = config;
         if (minAlignMask != null) {
             result = result.withMinAlignMask(minAlignMask);
@@ -42,7 +47,28 @@ public record DeviceSpec(
         return addressBits == null ? result : result.withAddressBits(addressBits);
     }
 
-    @Nullable Long mask() {
+    /**
+     * Fills what is left open with what another says.
+     *
+     * @param other says of more devices than this
+     * @return both together; this one's word counts more
+     */
+    public DeviceSpec orElse(DeviceSpec other) {
+        return new DeviceSpec(
+                maskBits == null ? other.maskBits : maskBits,
+                minAlignMask == null ? other.minAlignMask : minAlignMask,
+                maxSegmentBytes == null ? other.maxSegmentBytes : maxSegmentBytes,
+                segmentBoundaryMask == null ? other.segmentBoundaryMask : segmentBoundaryMask,
+                coherent == null ? other.coherent : coherent,
+                addressBits == null ? other.addressBits : addressBits);
+    }
+
+    /**
+     * The DMA mask.
+     *
+     * @return the mask, or null when nothing is said of it
+     */
+    public @Nullable Long mask() {
         return maskBits == null ? null : Addresses.bitMask(maskBits);
     }
 }

@@ -33,6 +33,10 @@ import org.jspecify.annotations.Nullable;
  * }
  * }</pre>
  *
+ * <p>Three more fields count only where recorded addresses are predicted: {@code swiotlb.start}, where the bounce pool
+ * lay; {@code iommu.mode}, one of {@code off}, {@code strict} and {@code lazy}; and {@code drivers}, which says of all
+ * devices of a driver what {@code devices} says of one.
+ *
  * @param holes where there is no RAM, ascending, at least one; the first lies below 4 GiB and is so large that the
  *     emulator's own pool and pages fit in
  * @param ramTop last address that is RAM; the emulator's tables lie above it
@@ -42,6 +46,7 @@ import org.jspecify.annotations.Nullable;
  * @param iommuWidthBits width of the IOMMU's addresses
  * @param iommuReserved addresses that the IOMMU hands out to nobody
  * @param devices what is known of devices, by name
+ * @param facts what the file itself says, without defaults
  */
 public record MachineSpec(
         List<PhysRange> holes,
@@ -51,7 +56,8 @@ public record MachineSpec(
         int swiotlbAreas,
         int iommuWidthBits,
         List<PhysRange> iommuReserved,
-        Map<String, DeviceSpec> devices) {
+        Map<String, DeviceSpec> devices,
+        MachineFacts facts) {
 
     /** Last address of RAM unless a file says otherwise: 4 TiB. */
     public static final long DEFAULT_RAM_TOP = (4L << 40) - 1;
@@ -74,7 +80,8 @@ public record MachineSpec(
             0,
             DEFAULT_IOMMU_WIDTH_BITS,
             List.of(),
-            Map.of());
+            Map.of(),
+            MachineFacts.NONE);
 
     /**
      * Copies lists and map.
@@ -87,6 +94,7 @@ public record MachineSpec(
      * @param iommuWidthBits width of the IOMMU's addresses
      * @param iommuReserved addresses that the IOMMU hands out to nobody
      * @param devices what is known of devices
+     * @param facts what the file itself says
      */
     public MachineSpec {
         holes = List.copyOf(holes);

@@ -16,9 +16,10 @@ import org.jspecify.annotations.Nullable;
 
 /** Reads the JSON of a {@link MachineSpec} field by field, so that every complaint names one. */
 final class MachineSpecParser {
-    private static final List<String> TOP = List.of("holes", "ramTop", "cpus", "swiotlb", "iommu", "devices");
-    private static final List<String> SWIOTLB = List.of("slots", "areas");
-    private static final List<String> IOMMU = List.of("widthBits", "reserved");
+    private static final List<String> TOP =
+            List.of("holes", "ramTop", "cpus", "swiotlb", "iommu", "devices", "drivers");
+    private static final List<String> SWIOTLB = List.of("slots", "areas", "start");
+    private static final List<String> IOMMU = List.of("widthBits", "reserved", "mode");
     private static final List<String> DEVICE =
             List.of("maskBits", "minAlignMask", "maxSegmentBytes", "segmentBoundaryMask", "coherent", "addressBits");
     private static final long U32 = 0xffff_ffffL;
@@ -40,17 +41,47 @@ final class MachineSpecParser {
         JsonNode swiotlb = section(root, "swiotlb", SWIOTLB);
         JsonNode iommu = section(root, "iommu", IOMMU);
         JsonNode cpus = present(root, "cpus");
+        MachineFacts facts = facts(root, swiotlb, iommu);
         return new MachineSpec(
                 root.has("holes") ? ranges(root.get("holes"), "holes") : byDefault.holes(),
                 root.has("ramTop") ? number(root.get("ramTop"), "ramTop") : byDefault.ramTop(),
                 cpus == null ? null : small(cpus, "cpus", 1, MOST_CPUS),
-                smallOr(swiotlb, "swiotlb", "slots", byDefault.swiotlbSlots(), 1, MOST_SLOTS),
-                smallOr(swiotlb, "swiotlb", "areas", byDefault.swiotlbAreas(), 0, MOST_CPUS),
-                smallOr(iommu, "iommu", "widthBits", byDefault.iommuWidthBits(), 30, 57),
-                iommu != null && iommu.has("reserved")
-                        ? ranges(iommu.get("reserved"), "iommu.reserved")
-                        : byDefault.iommuReserved(),
-                devices(root.get("devices")));
+                or(facts.poolSlots(), byDefault.swiotlbSlots()),
+                or(facts.poolAreas(), byDefault.swiotlbAreas()),
+                or(facts.iommuWidthBits(), byDefault.iommuWidthBits()),
+                facts.iommuReserved() == null ? byDefault.iommuReserved() : facts.iommuReserved(),
+                devices(root.get("devices"), "devices"),
+                facts);
+    }
+
+    private MachineFacts facts(JsonNode root, @Nullable JsonNode swiotlb, @Nullable JsonNode iommu)
+            throws MachineSpecException {
+        JsonNode start = swiotlb == null ? null : present(swiotlb, "start");
+        JsonNode reserved = iommu == null ? null : present(iommu, "reserved");
+        return new MachineFacts(
+                start == null ? null : number(start, "swiotlb.start"),
+                smallOrNull(swiotlb, "swiotlb", "slots", 1, MOST_SLOTS),
+                smallOrNull(swiotlb, "swiotlb", "areas", 0, MOST_CPUS),
+                iommu == null ? null : mode(present(iommu, "mode")),
+                smallOrNull(iommu, "iommu", "widthBits", 30, 57),
+                reserved == null ? null : ranges(reserved, "iommu.reserved"),
+                devices(root.get("drivers"), "drivers"));
+    }
+
+    private MachineFacts.@Nullable IommuMode mode(@Nullable JsonNode node) throws MachineSpecException {
+        if (node == null) {
+            return null;
+        }
+        return switch (node.asText()) {
+            case "off" -> MachineFacts.IommuMode.OFF;
+            case "strict" -> MachineFacts.IommuMode.STRICT;
+            case "lazy" -> MachineFacts.IommuMode.LAZY;
+            default -> throw problem("iommu.mode", "must be \"off\", \"strict\" or \"lazy\", not " + node);
+        };
+    }
+
+    private static int or(@Nullable Integer said, int otherwise) {
+        return said == null ? otherwise : said;
     }
 
     private JsonNode tree(String json) throws MachineSpecException {
@@ -69,17 +100,17 @@ final class MachineSpecParser {
         }
     }
 
-    private Map<String, DeviceSpec> devices(@Nullable JsonNode node) throws MachineSpecException {
+    private Map<String, DeviceSpec> devices(@Nullable JsonNode node, String field) throws MachineSpecException {
         Map<String, DeviceSpec> devices = new LinkedHashMap<>();
         if (node == null) {
             return devices;
         }
         if (!node.isObject()) {
-            throw problem("devices", "must be an object of devices by name, not " + node);
+            throw problem(field, "must be an object of " + field + " by name, not " + node);
         }
         for (Iterator<String> names = node.fieldNames(); names.hasNext(); ) {
             String name = names.next();
-            devices.put(name, device(node.get(name), "devices." + name));
+            devices.put(name, device(node.get(name), field + "." + name));
         }
         return devices;
     }
@@ -128,10 +159,10 @@ final class MachineSpecParser {
         return mask;
     }
 
-    private int smallOr(@Nullable JsonNode parent, String path, String field, int otherwise, int least, int most)
+    private @Nullable Integer smallOrNull(@Nullable JsonNode parent, String path, String field, int least, int most)
             throws MachineSpecException {
         JsonNode node = parent == null ? null : present(parent, field);
-        return node == null ? otherwise : small(node, path + "." + field, least, most);
+        return node == null ? null : small(node, path + "." + field, least, most);
     }
 
     private int small(JsonNode node, String path, int least, int most) throws MachineSpecException {

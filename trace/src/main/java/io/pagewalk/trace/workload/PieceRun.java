@@ -3,13 +3,17 @@ package io.pagewalk.trace.workload;
 import java.util.Arrays;
 
 /** The {@code map} lines of one IOMMU mapping, in the order of their addresses: which page lies where in it. Reused. */
-final class PieceRun {
+public final class PieceRun {
     private long[] iovas = new long[16];
     private long[] physAddrs = new long[16];
     private long[] sizes = new long[16];
     private int count;
 
-    void clear() {
+    /** Makes an empty run. */
+    public PieceRun() {}
+
+    /** Forgets all lines. */
+    public void clear() {
         count = 0;
     }
 
@@ -29,7 +33,14 @@ final class PieceRun {
         return sizes[index];
     }
 
-    void add(long iova, long physAddr, long sizeBytes) {
+    /**
+     * Adds a line.
+     *
+     * @param iova first I/O virtual address
+     * @param physAddr first physical address
+     * @param sizeBytes bytes mapped
+     */
+    public void add(long iova, long physAddr, long sizeBytes) {
         if (count == iovas.length) {
             iovas = Arrays.copyOf(iovas, 2 * count);
             physAddrs = Arrays.copyOf(physAddrs, 2 * count);
@@ -41,8 +52,11 @@ final class PieceRun {
         count++;
     }
 
-    /** Sorts by address. Runs are collected latest first and mapped lowest first, so this is mostly a reversal. */
-    void sort() {
+    /**
+     * Sorts by I/O virtual address. Runs are collected latest first and mapped lowest first, so this is mostly a
+     * reversal.
+     */
+    public void sort() {
         for (int i = 0, j = count - 1; i < j; i++, j--) {
             swap(i, j);
         }
@@ -65,8 +79,14 @@ final class PieceRun {
         values[j] = value;
     }
 
-    /** Whether the pieces follow each other without gap or overlap from one address to another. */
-    boolean covers(long first, long last) {
+    /**
+     * Whether the sorted lines follow each other without gap or overlap.
+     *
+     * @param first where they should begin
+     * @param last where they should end
+     * @return true when they cover every byte in between, and no other
+     */
+    public boolean covers(long first, long last) {
         long next = first;
         for (int i = 0; i < count; i++) {
             if (iovas[i] != next) {

@@ -5,7 +5,7 @@ import io.pagewalk.trace.SgEvent;
 import org.jspecify.annotations.Nullable;
 
 /** Rebuilds the lengths of a list's segments, which {@code dma_map_sg} leaves out when an IOMMU merged them. */
-final class SgLengths {
+public final class SgLengths {
     /*
      * The event has the physical address of every segment, and address and size of every DMA segment; of what lies in between,
      * the `map` lines tell which page stands where in the range. Every segment begins on a page of its own in that range
@@ -23,7 +23,7 @@ final class SgLengths {
      * @param run its map lines, covering it from the first page to the last
      * @return bytes of each segment, or null when lines and list do not fit together
      */
-    static long @Nullable [] rebuild(SgEvent.MapSg event, PieceRun run) {
+    public static long @Nullable [] rebuild(SgEvent.MapSg event, PieceRun run) {
         long[] starts = starts(event.physAddrs(), run);
         return starts == null ? null : lengths(event, run, starts);
     }

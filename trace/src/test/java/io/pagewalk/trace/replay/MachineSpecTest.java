@@ -6,6 +6,8 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import io.pagewalk.dma.memory.PhysRange;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.List;
+import java.util.Map;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -71,7 +73,11 @@ class MachineSpecTest {
                 "{\"ramTop\": \"0xffffffffffffffff\"} | m.json: ramTop: 0xffffffffffffffff is not between",
                 "{\"swiotlb\": {\"slots\": 4000000}} | m.json: swiotlb.slots: 4000000 is not between 1 and",
                 "{\"swiotlb\": {\"slots\": 1000, \"areas\": 9}} | swiotlb.areas: 9 areas need 1152 slots, and the pool has 1024",
-                "{\"iommu\": []} | m.json: iommu: must be an object with [widthBits, reserved], not []",
+                "{\"iommu\": []} | m.json: iommu: must be an object with [widthBits, reserved, mode], not []",
+                "{\"iommu\": {\"mode\": \"on\"}} | m.json: iommu.mode: must be \"off\", \"strict\" or \"lazy\", not \"on\"",
+                "{\"swiotlb\": {\"start\": \"low\"}} | m.json: swiotlb.start: must be a number",
+                "{\"drivers\": []} | m.json: drivers: must be an object of drivers by name, not []",
+                "{\"drivers\": {\"nvme\": {\"maskBits\": 0}}} | m.json: drivers.nvme.maskBits: 0 is not between 1 and 64",
                 "{\"devices\": 7} | m.json: devices: must be an object of devices by name, not 7",
                 "{\"devices\": {\"d\": {\"maskBits\": 65}}} | m.json: devices.d.maskBits: 65 is not between 1 and 64",
                 "{\"devices\": {\"d\": {\"coherent\": 1}}} | m.json: devices.d.coherent: must be true or false, not 1",
@@ -86,6 +92,43 @@ class MachineSpecTest {
                 .isInstanceOf(MachineSpecException.class)
                 .hasMessageContaining(message)
                 .satisfies(refused -> assertThat(refused.getMessage()).doesNotContain("\n"));
+    }
+
+    @Test
+    void whatAFileItselfSaysIsKeptApartFromDefaults() throws Exception {
+        assertThat(MachineSpec.parse("m", "{}").facts()).isEqualTo(MachineFacts.NONE);
+        MachineFacts facts = MachineSpec.parse(
+                        "m",
+                        "{\"swiotlb\": {\"start\": \"0x7a65a000\", \"slots\": 512, \"areas\": 2}, \"iommu\": {\"mode\": \"lazy\", "
+                                + "\"widthBits\": 39, \"reserved\": [[1, 2]]}, \"drivers\": {\"nvme\": {\"minAlignMask\": 4095}}}")
+                .facts();
+        assertThat(facts)
+                .isEqualTo(new MachineFacts(
+                        0x7a65a000L,
+                        512,
+                        2,
+                        MachineFacts.IommuMode.LAZY,
+                        39,
+                        List.of(new PhysRange(1, 2)),
+                        Map.of("nvme", new DeviceSpec(null, 4095, null, null, null, null))));
+        assertThat(MachineSpec.parse("m", "{\"iommu\": {\"mode\": \"off\"}}")
+                        .facts()
+                        .iommuMode())
+                .isEqualTo(MachineFacts.IommuMode.OFF);
+        assertThat(MachineSpec.parse("m", "{\"iommu\": {\"mode\": \"strict\"}}")
+                        .facts()
+                        .iommuMode())
+                .isEqualTo(MachineFacts.IommuMode.STRICT);
+    }
+
+    @Test
+    void aSpecFillsWhatItLeavesOpenWithAnother() {
+        DeviceSpec none = new DeviceSpec(null, null, null, null, null, null);
+        DeviceSpec one = new DeviceSpec(1, 2, 3, 7L, true, 6);
+        DeviceSpec other = new DeviceSpec(10, 20, 30, 15L, false, 60);
+        assertThat(one.orElse(other)).isEqualTo(one);
+        assertThat(none.orElse(other)).isEqualTo(other);
+        assertThat(other.orElse(none)).isEqualTo(other);
     }
 
     @Test

@@ -141,6 +141,17 @@ public interface IommuDriver extends AutoCloseable {
     void freeTablePages(TablePageList freed);
 
     /**
+     * Finds a part of the driver or its hardware by its type.
+     *
+     * @param <T> the type
+     * @param type a type that the driver documents
+     * @return the part, or null when there is none of that type
+     */
+    default <T> @Nullable T part(Class<T> type) {
+        return null;
+    }
+
+    /**
      * Reports table pages, IOTLB, invalidations and faults.
      *
      * @param sink takes the numbers

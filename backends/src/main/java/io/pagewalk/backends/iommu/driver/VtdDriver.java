@@ -293,6 +293,12 @@ public final class VtdDriver implements IommuDriver {
         return registers;
     }
 
+    /** Its part is the unit's {@link RegisterFile}. */
+    @Override
+    public <T> @Nullable T part(Class<T> type) {
+        return type == RegisterFile.class ? type.cast(registers) : null;
+    }
+
     @Override
     public void report(MetricSink sink) {
         TablePool used = pool;

@@ -38,13 +38,22 @@ public final class IovaDomain {
      * @param cached whether there are caches; without them each request goes to the tree
      */
     public IovaDomain(Machine machine, long granuleBytes, long startPfn, boolean cached) {
+        this(machine, granuleBytes, startPfn, cached, IovaMagazine.CAPACITY);
+    }
+
+    /** With magazines of another size, for small worlds. */
+    IovaDomain(Machine machine, long granuleBytes, long startPfn, boolean cached, int magazineEntries) {
         this.machine = machine;
         this.shift = Long.numberOfTrailingZeros(granuleBytes);
         this.tree = new IovaTree(granuleBytes, startPfn);
         this.caches = new IovaRcache[cached ? ORDERS : 0];
         for (int order = 0; order < caches.length; order++) {
             caches[order] = new IovaRcache(
-                    machine.cpus(), machine.clock(), machine.failures().point("iommu.magazine"), this::releaseCached);
+                    machine.cpus(),
+                    magazineEntries,
+                    machine.clock(),
+                    machine.failures().point("iommu.magazine"),
+                    this::releaseCached);
         }
     }
 

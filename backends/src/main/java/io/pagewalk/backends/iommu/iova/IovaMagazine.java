@@ -4,22 +4,26 @@ import io.pagewalk.dma.memory.Addresses;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Up to {@link #CAPACITY} page frame numbers of one size class (iommu:RC-2). Not thread-safe: it belongs to whoever
- * holds the lock of the list or CPU it is on.
+ * Page frame numbers of one size class, {@link #CAPACITY} of them in the kernel (iommu:RC-2). Not thread-safe: it
+ * belongs to whoever holds the lock of the list or CPU it is on.
  */
 final class IovaMagazine {
     static final int CAPACITY = 127;
 
-    private final long[] pfns = new long[CAPACITY];
+    private final long[] pfns;
     private int count;
     private @Nullable IovaMagazine below;
+
+    IovaMagazine(int capacity) {
+        pfns = new long[capacity];
+    }
 
     int count() {
         return count;
     }
 
     boolean isFull() {
-        return count == CAPACITY;
+        return count == pfns.length;
     }
 
     boolean isEmpty() {

@@ -24,6 +24,7 @@ final class IovaRcache {
     static final long TRIM_DELAY_NANOS = 100_000_000L;
 
     private final CpuCache[] cpus;
+    private final int magazineEntries;
     private final FailurePoint magazinePoint;
     private final KernelTimer trim;
     private final LongConsumer release;
@@ -35,8 +36,13 @@ final class IovaRcache {
     /** The two magazines of one CPU, guarded by its lock. */
     private static final class CpuCache {
         private final SpinLock lock = new SpinLock();
-        private IovaMagazine loaded = new IovaMagazine();
-        private IovaMagazine prev = new IovaMagazine();
+        private IovaMagazine loaded;
+        private IovaMagazine prev;
+
+        CpuCache(int magazineEntries) {
+            loaded = new IovaMagazine(magazineEntries);
+            prev = new IovaMagazine(magazineEntries);
+        }
 
         void swap() {
             IovaMagazine was = loaded;
@@ -49,15 +55,18 @@ final class IovaRcache {
      * Makes an empty cache.
      *
      * @param cpuCount how many CPUs
+     * @param magazineEntries how many pfns a magazine holds
      * @param clock runs the trim work
      * @param magazinePoint fails the allocation of a magazine
      * @param release gives a pfn back to the tree
      */
-    IovaRcache(int cpuCount, VirtualClock clock, FailurePoint magazinePoint, LongConsumer release) {
+    IovaRcache(
+            int cpuCount, int magazineEntries, VirtualClock clock, FailurePoint magazinePoint, LongConsumer release) {
         this.cpus = new CpuCache[cpuCount];
         for (int cpu = 0; cpu < cpuCount; cpu++) {
-            cpus[cpu] = new CpuCache();
+            cpus[cpu] = new CpuCache(magazineEntries);
         }
+        this.magazineEntries = magazineEntries;
         this.magazinePoint = magazinePoint;
         this.release = release;
         this.trim = clock.timer(this::trimDepot);
@@ -100,7 +109,7 @@ final class IovaRcache {
             depotSize++;
             IovaMagazine spare = spares;
             if (spare == null) {
-                return new IovaMagazine();
+                return new IovaMagazine(magazineEntries);
             }
             spares = spare.below();
             return spare;

@@ -1,7 +1,6 @@
 package io.pagewalk.backends.iommu.mapping;
 
 import io.pagewalk.backends.iommu.api.ReservedRegion;
-import io.pagewalk.backends.iommu.api.ReservedRegion.Type;
 import io.pagewalk.dma.Device;
 import io.pagewalk.dma.memory.Addresses;
 
@@ -11,7 +10,7 @@ final class DirectMappings {
 
     /** Whether a device must never be without its regions (iommu:CORE-32, GRP-4). */
     static boolean areRequired(Device device) {
-        return RegionList.of(device).stream().anyMatch(region -> region.type() == Type.DIRECT);
+        return RegionList.of(device).stream().anyMatch(region -> region.type() == ReservedRegion.Type.DIRECT);
     }
 
     /**
@@ -24,7 +23,8 @@ final class DirectMappings {
     static int create(IommuDomain domain, Device device) {
         int error = 0;
         for (ReservedRegion region : RegionList.of(device)) {
-            boolean direct = region.type() == Type.DIRECT || region.type() == Type.DIRECT_RELAXABLE;
+            boolean direct = region.type() == ReservedRegion.Type.DIRECT
+                    || region.type() == ReservedRegion.Type.DIRECT_RELAXABLE;
             if (direct && error == 0) {
                 error = mapRegion(domain, region);
             }

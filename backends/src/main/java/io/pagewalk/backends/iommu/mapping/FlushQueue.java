@@ -28,6 +28,9 @@ final class FlushQueue {
      * anything, since the other's still counts as unfinished; the second one does.
      */
 
+    /** The timer's name on the machine's clock is that of the kernel's function and of the device. */
+    private static final String TIMER_NAME = "fq_flush_timeout ";
+
     private final IommuCore core;
     private final IommuDriver driver;
     private final IovaDomain iovas;
@@ -41,6 +44,7 @@ final class FlushQueue {
     /**
      * Makes empty queues.
      *
+     * @param name the domain's name
      * @param cpus how many CPUs there are
      * @param options how many queues, how large, and how long entries wait
      * @param clock runs the timer
@@ -49,7 +53,13 @@ final class FlushQueue {
      * @param iovas takes addresses back
      */
     FlushQueue(
-            int cpus, FlushOptions options, VirtualClock clock, IommuCore core, IommuDriver driver, IovaDomain iovas) {
+            String name,
+            int cpus,
+            FlushOptions options,
+            VirtualClock clock,
+            IommuCore core,
+            IommuDriver driver,
+            IovaDomain iovas) {
         this.timeoutNanos = options.timeoutNanos();
         this.core = core;
         this.driver = driver;
@@ -58,7 +68,7 @@ final class FlushQueue {
         for (int i = 0; i < rings.length; i++) {
             rings[i] = new FlushRing(options.entries());
         }
-        this.timer = clock.timer(this::expired);
+        this.timer = clock.timer(TIMER_NAME + name, this::expired);
     }
 
     /**

@@ -123,7 +123,7 @@ public final class IommuBackend implements DmaBackend, Iommu {
 
     @Override
     public IommuPagingDomain allocPagingDomain() {
-        return new PagingDomain(driver.newTable(), driver, machine.log(), groups);
+        return new PagingDomain(machine, driver.newTable(), driver, groups);
     }
 
     @Override
@@ -177,13 +177,13 @@ public final class IommuBackend implements DmaBackend, Iommu {
 
     // ---- the backend
 
-    /** Its parts are the {@link Iommu} and the {@link Swiotlb}. */
+    /** Its parts are the {@link Iommu}, the {@link Swiotlb} and those of its driver. */
     @Override
     public <T> @Nullable T part(Class<T> type) {
         if (type == Swiotlb.class) {
             return type.cast(swiotlb);
         }
-        return type == Iommu.class ? type.cast(this) : null;
+        return type == Iommu.class ? type.cast(this) : driver.part(type);
     }
 
     @Override

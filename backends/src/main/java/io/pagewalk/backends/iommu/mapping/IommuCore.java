@@ -6,6 +6,7 @@ import io.pagewalk.dma.Errno;
 import io.pagewalk.dma.KernelLog;
 import io.pagewalk.dma.memory.Addresses;
 import io.pagewalk.dma.scatterlist.SgTable;
+import org.jspecify.annotations.Nullable;
 
 /**
  * The loops of the IOMMU core over one domain: they cut a range into chunks of one page size, call the driver for each,
@@ -24,10 +25,17 @@ final class IommuCore {
     /** No hardware knows of the domain before this is set, so that there is nothing to invalidate. */
     private int domainId = NO_DOMAIN_ID;
 
+    private @Nullable FreedPageWatch watch;
+
     IommuCore(PageTable table, IommuDriver driver, KernelLog log) {
         this.table = table;
         this.driver = driver;
         this.log = log;
+    }
+
+    /** Has every page that is mapped from now on watched. */
+    void watch(FreedPageWatch newWatch) {
+        watch = newWatch;
     }
 
     /** Says under which id the hardware knows the domain, once a device was attached. */
@@ -75,6 +83,10 @@ final class IommuCore {
                 return error;
             }
             done += pageSize * count;
+        }
+        FreedPageWatch watching = watch;
+        if (watching != null && sizeBytes != 0) {
+            watching.mapped(physAddr, sizeBytes);
         }
         return 0;
     }

@@ -59,7 +59,7 @@ final class IommuDomain extends TableDomain {
      * @param usage counts addresses held
      */
     IommuDomain(Machine machine, String name, PageTable table, IommuDriver driver, boolean lazy, IovaUsage usage) {
-        super(table, driver, machine.log());
+        super(machine, name, table, driver);
         this.machine = machine;
         this.name = name;
         this.driver = driver;
@@ -132,7 +132,7 @@ final class IommuDomain extends TableDomain {
             return -Errno.ENOMEM;
         }
         FlushOptions options = shared ? FlushOptions.SHARED : FlushOptions.PER_CPU;
-        flushQueue = new FlushQueue(machine.cpus(), options, machine.clock(), core, driver, iovas);
+        flushQueue = new FlushQueue(name, machine.cpus(), options, machine.clock(), core, driver, iovas);
         return 0;
     }
 

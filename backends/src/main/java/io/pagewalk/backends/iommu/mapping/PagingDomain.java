@@ -11,6 +11,7 @@ import io.pagewalk.dma.Device;
 import io.pagewalk.dma.Errno;
 import io.pagewalk.dma.Gfp;
 import io.pagewalk.dma.KernelLog;
+import io.pagewalk.dma.Machine;
 import io.pagewalk.dma.memory.Addresses;
 import io.pagewalk.dma.scatterlist.SgTable;
 import java.util.List;
@@ -27,11 +28,11 @@ final class PagingDomain extends TableDomain implements IommuPagingDomain {
     private volatile @Nullable IommuFaultHandler faultHandler;
     private boolean closed;
 
-    PagingDomain(PageTable table, IommuDriver driver, KernelLog log, IommuGroups groups) {
-        super(table, driver, log);
+    PagingDomain(Machine machine, PageTable table, IommuDriver driver, IommuGroups groups) {
+        super(machine, "a paging domain", table, driver);
         this.groups = groups;
         this.driver = driver;
-        this.gfpSite = log.site("iommu_map: gfp");
+        this.gfpSite = machine.log().site("iommu_map: gfp");
     }
 
     @Override

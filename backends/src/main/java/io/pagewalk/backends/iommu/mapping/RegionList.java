@@ -2,7 +2,6 @@ package io.pagewalk.backends.iommu.mapping;
 
 import io.pagewalk.backends.iommu.api.IommuProt;
 import io.pagewalk.backends.iommu.api.ReservedRegion;
-import io.pagewalk.backends.iommu.api.ReservedRegion.Type;
 import io.pagewalk.dma.Device;
 import io.pagewalk.dma.memory.Addresses;
 import io.pagewalk.dma.memory.PhysRange;
@@ -16,7 +15,7 @@ final class RegionList {
     private static final int DISPLAY_BASE_CLASS = 0x03;
     private static final int ISA_BRIDGE = 0x0601;
     private static final long ISA_BYTES = 16 << 20;
-    private static final ReservedRegion MSI = new ReservedRegion(0xfee0_0000L, 0x10_0000L, 0, Type.MSI);
+    private static final ReservedRegion MSI = new ReservedRegion(0xfee0_0000L, 0x10_0000L, 0, ReservedRegion.Type.MSI);
 
     private RegionList() {}
 
@@ -26,11 +25,11 @@ final class RegionList {
         int pciClass = device.config().pciClass();
         boolean relaxable = pciClass == USB || pciClass >>> 8 == DISPLAY_BASE_CLASS;
         for (PhysRange region : device.config().firmwareRegions()) {
-            Type type = relaxable ? Type.DIRECT_RELAXABLE : Type.DIRECT;
+            ReservedRegion.Type type = relaxable ? ReservedRegion.Type.DIRECT_RELAXABLE : ReservedRegion.Type.DIRECT;
             regions.add(new ReservedRegion(region.first(), region.sizeBytes(), READ_WRITE, type));
         }
         if (pciClass == ISA_BRIDGE) {
-            regions.add(new ReservedRegion(0, ISA_BYTES, READ_WRITE, Type.DIRECT_RELAXABLE));
+            regions.add(new ReservedRegion(0, ISA_BYTES, READ_WRITE, ReservedRegion.Type.DIRECT_RELAXABLE));
         }
         regions.add(MSI);
         return regions;
@@ -74,7 +73,7 @@ final class RegionList {
                 : Addresses.lessThan(there.start(), region.start());
     }
 
-    private static void merge(List<ReservedRegion> ordered, Type type) {
+    private static void merge(List<ReservedRegion> ordered, ReservedRegion.Type type) {
         int previous = -1;
         for (int i = 0; i < ordered.size(); i++) {
             ReservedRegion next = ordered.get(i);

@@ -1,12 +1,13 @@
 package io.pagewalk.backends.iommu.mapping;
 
+import io.pagewalk.backends.boot.KernelCommandLine;
 import io.pagewalk.backends.iommu.api.IommuDomainType;
 import io.pagewalk.backends.iommu.api.LeafRun;
 import io.pagewalk.backends.iommu.api.LiveMapping;
 import io.pagewalk.backends.iommu.driver.IommuDriver;
 import io.pagewalk.backends.iommu.pgtable.PageTable;
 import io.pagewalk.dma.Device;
-import io.pagewalk.dma.KernelLog;
+import io.pagewalk.dma.Machine;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
@@ -16,10 +17,14 @@ abstract class TableDomain implements CoreDomain {
     private final IommuCore core;
     private final IommuDriver driver;
 
-    TableDomain(PageTable table, IommuDriver driver, KernelLog log) {
+    TableDomain(Machine machine, String name, PageTable table, IommuDriver driver) {
         this.table = table;
         this.driver = driver;
-        this.core = new IommuCore(table, driver, log);
+        this.core = new IommuCore(table, driver, machine.log());
+        String debug = KernelCommandLine.parse(machine.commandLine()).value("iommu.debug_pagealloc");
+        if (debug != null && KernelCommandLine.bool(debug, false)) {
+            core.watch(new FreedPageWatch(machine, name, table));
+        }
     }
 
     @Override

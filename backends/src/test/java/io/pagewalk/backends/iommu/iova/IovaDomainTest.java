@@ -263,4 +263,70 @@ class IovaDomainTest {
         assertThat(violations).containsExactly("domain: cached pfn 0x77 starts no taken range");
         iovas.releaseCaches();
     }
+
+    @Test
+    @DisplayName("iommu:IOVA-15: only a range that leaves the tree opens 32-bit space again, not one that is cached")
+    void cachedRangesDoNotOpen32BitSpace() {
+        iovas = domain(0xffff8);
+        long[] pfns = allocEach(1, 1, 1, 1, 1, 1, 1, 1);
+        assertThat(iovas.allocFast(0, 1, LIMIT_32, false)).isZero();
+        assertThat(iovas.tree().max32AllocSize()).isEqualTo(1);
+        free(pfns[0], 1);
+        assertThat(iovas.tree().max32AllocSize()).isEqualTo(1);
+        assertThat(iovas.allocFast(1, 1, LIMIT_32, false)).as("another CPU").isZero();
+        assertThat(iovas.allocFast(1, 1, LIMIT_32, true)).isEqualTo(pfns[0]);
+        assertThat(iovas.tree().max32AllocSize()).isEqualTo(0x100000);
+    }
+
+    @Test
+    @DisplayName("iommu:IOVA-24: 32 and 33 granules are not rounded, 31 are")
+    void sizesBelow32AreRounded() {
+        long rounded = alloc(31);
+        long exact = alloc(33);
+        int range = iovas.tree().find(rounded);
+        assertThat(iovas.tree().hi(range) - iovas.tree().lo(range) + 1).isEqualTo(32);
+        range = iovas.tree().find(exact);
+        assertThat(iovas.tree().hi(range) - iovas.tree().lo(range) + 1).isEqualTo(33);
+        assertThat(exact % 64).isZero();
+    }
+
+    @Test
+    @DisplayName("iommu:RC-13: a limit just below the size wraps, one that equals it does not")
+    void boundWrapsOnlyBelowTheSize() {
+        long pfn = alloc(32);
+        free(pfn, 32);
+        assertThat(iovas.allocFast(0, 32, 0x1f, false))
+                .as("bound 0: pfn 0 only")
+                .isZero();
+        assertThat(iovas.allocFast(0, 32, 0x1e, false)).as("bound wraps").isEqualTo(pfn);
+    }
+
+    @Test
+    @DisplayName("iommu:RC-9: the magazine chosen is the only one searched")
+    void otherMagazinesAreNotSearched() {
+        iovas = new IovaDomain(machine, 4096, 1, true, 1);
+        long low = alloc(1, 0xff);
+        long high = alloc(1, 0x1fffff);
+        free(low, 1);
+        free(high, 1);
+        assertThat(iovas.cache(0).loadedCount(0)).isEqualTo(1);
+        assertThat(iovas.cache(0).prevCount(0)).isEqualTo(1);
+        assertThat(alloc(1, 0xff)).as("low stays in prev").isNotEqualTo(low);
+        assertThat(alloc(1, 0x1fffff)).isEqualTo(high);
+        assertThat(alloc(1, 0xff)).isEqualTo(low);
+    }
+
+    @Test
+    @DisplayName("iommu:IOVA-23, RC-19: a closed domain trims nothing any more")
+    void closedDomainTrimsNothing() {
+        iovas = new IovaDomain(machine, 4096, 1, true, 1);
+        long[] pfns = allocEach(1, 1, 1, 1, 1, 1);
+        for (long pfn : pfns) {
+            free(pfn, 1);
+        }
+        assertThat(iovas.cache(0).depotSize()).isEqualTo(4);
+        iovas.close();
+        machine.clock().advance(1000 * MILLISECOND);
+        assertThat(iovas.cache(0).depotSize()).isEqualTo(4);
+    }
 }

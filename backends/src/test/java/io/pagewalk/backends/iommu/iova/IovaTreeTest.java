@@ -235,4 +235,49 @@ class IovaTreeTest {
         tree.forEachRemembered((lo, hi) -> remembered.add(String.format("%x-%x", lo, hi)));
         assertThat(remembered).containsExactly("ffffc-fffff");
     }
+
+    @Test
+    @DisplayName("iommu:IOVA-7 (b): a range that lies across 4 GiB resets max32AllocSize and leaves the 32-bit pointer")
+    void rangeAcross4GibOpens32BitSpace() {
+        IovaTree tree = tree(0xffff0);
+        assertThat(alloc(tree, 0x18, 0x100007, false)).isEqualTo(0xffff0);
+        assertThat(ranges(tree)).containsExactly("ffff0-100007");
+        assertThat(tree.lo(tree.cachedRange())).as("IOVA-6: not below 4 GiB").isEqualTo(0xffff0);
+        assertThat(tree.cached32Range()).isEqualTo(IovaTree.ANCHOR);
+        assertThat(alloc(tree, 1, LIMIT_32)).isEqualTo(NO_PFN);
+        assertThat(tree.max32AllocSize()).isEqualTo(1);
+        tree.free(0x100000);
+        assertThat(tree.max32AllocSize()).isEqualTo(0x100000);
+        assertThat(tree.cached32Range()).isEqualTo(IovaTree.ANCHOR);
+        assertThat(tree.cachedRange()).isEqualTo(IovaTree.ANCHOR);
+        assertThat(alloc(tree, 1, LIMIT_32)).isEqualTo(0xfffff);
+    }
+
+    @Test
+    @DisplayName("iommu:IOVA-7 (b): a range that begins at 4 GiB does not")
+    void rangeAt4GibDoesNotOpen32BitSpace() {
+        IovaTree tree = tree(0xfffff);
+        assertThat(allocEach(tree, LIMIT_32, 1, 1)).containsExactly(0xfffff, NO_PFN);
+        assertThat(alloc(tree, 1, 0x100000)).isEqualTo(0x100000);
+        tree.free(0x100000);
+        assertThat(tree.max32AllocSize()).isEqualTo(1);
+        tree.free(0xfffff);
+        assertThat(tree.max32AllocSize()).isEqualTo(0x100000);
+    }
+
+    @Test
+    @DisplayName("iommu:IOVA-13, QK-2: a size above its limit wraps, ends the walk at once and fails")
+    void sizeAboveItsLimitFails() {
+        IovaTree tree = tree(1);
+        assertThat(alloc(tree, 0x20, 0xf)).isEqualTo(NO_PFN);
+        assertThat(alloc(tree, 0x200000, 0x10ffff)).isEqualTo(NO_PFN);
+        assertThat(ranges(tree)).isEmpty();
+    }
+
+    @Test
+    @DisplayName("iommu:IOVA-4, IOVA-29: the start is the lowest pfn given")
+    void startIsTheLowestPfn() {
+        IovaTree tree = tree(3);
+        assertThat(allocEach(tree, 5, 1, 1, 1, 1)).containsExactly(5, 4, 3, NO_PFN);
+    }
 }

@@ -212,7 +212,7 @@ class CoherentMapperTest {
             try (World world = World.strict()) {
                 long before = world.machine.pages().freeBytes();
                 if (failing.isEmpty()) {
-                    world.table.failAfter(1);
+                    world.table.failAfter(0);
                 } else {
                     world.machine.failures().failNth(failing, 1);
                 }

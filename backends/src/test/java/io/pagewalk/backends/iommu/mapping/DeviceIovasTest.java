@@ -113,4 +113,24 @@ class DeviceIovasTest {
             assertThat(world.map(RAM, 0x1000)).isEqualTo(0xfffff000L);
         }
     }
+
+    @Test
+    @DisplayName("iommu:DIOVA-3, QK-12: the try below 4 GiB does not fetch what other CPUs cached before it gives up")
+    void tryBelow4GibDoesNotFlush() {
+        try (World world = World.strict(config -> config.withStreamingMask(0xffff_ffffL))) {
+            long page = world.map(RAM, 0x1000);
+            for (long size = 1L << 31; size >= 0x1000; size >>= 1) {
+                while (world.map(0, size) != Dma.DMA_MAPPING_ERROR) {
+                    assertThat(world.machine.log().count("iommu_dma_alloc_iova"))
+                            .isZero();
+                }
+            }
+            world.unmap(1, page, 0x1000);
+            world.device.setMask(-1L);
+            assertThat(world.map(0, RAM, 0x1000)).isEqualTo(0xffff_ffff_f000L);
+            assertThat(world.machine.log().count("iommu_dma_alloc_iova")).isEqualTo(1);
+            world.device.setMask(0xffff_ffffL);
+            assertThat(world.map(0, RAM, 0x1000)).as("with the flush").isEqualTo(page);
+        }
+    }
 }

@@ -7,6 +7,7 @@ import io.pagewalk.backends.iommu.iova.IovaTree;
 import io.pagewalk.backends.iommu.pgtable.TablePageList;
 import io.pagewalk.dma.Machine;
 import java.util.Collections;
+import java.util.Objects;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
@@ -20,7 +21,7 @@ class FlushQueueTest {
     private final RecordingDriver driver = new RecordingDriver(RecordingDriver.APERTURE_48);
     private final IovaDomain iovas = new IovaDomain(machine, 4096, 1, true);
     private final IommuCore core = new IommuCore(driver.newTable(), driver, machine.log());
-    private final FlushQueue queue = new FlushQueue(2, FlushOptions.PER_CPU, machine.clock(), core, driver, iovas);
+    private final FlushQueue queue = new FlushQueue("dev", 2, FlushOptions.PER_CPU, machine.clock(), core, driver, iovas);
     private final TablePageList none = new TablePageList();
 
     @BeforeEach
@@ -184,5 +185,13 @@ class FlushQueueTest {
         assertThat(machine.clock().armedTimers()).isZero();
         queue.quiesce();
         assertThat(queue.flushes()).isEqualTo(1);
+    }
+
+    @Test
+    void theTimerHasAName() {
+        assertThat(machine.clock().named("fq_flush_timeout dev")).isNotNull();
+        mapAndUnmap(1);
+        assertThat(Objects.requireNonNull(machine.clock().named("fq_flush_timeout dev")).isArmed())
+                .isTrue();
     }
 }

@@ -3,7 +3,6 @@ package io.pagewalk.backends.iommu.mapping;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.pagewalk.backends.iommu.api.ReservedRegion;
-import io.pagewalk.backends.iommu.api.ReservedRegion.Type;
 import io.pagewalk.dma.DeviceConfig;
 import io.pagewalk.dma.Machine;
 import io.pagewalk.dma.memory.PhysRange;
@@ -16,7 +15,7 @@ import org.junit.jupiter.api.Test;
 class RegionListTest {
     private static final int RW = 3;
 
-    private static ReservedRegion region(long first, long last, Type type) {
+    private static ReservedRegion region(long first, long last, ReservedRegion.Type type) {
         return new ReservedRegion(first, last - first + 1, RW, type);
     }
 
@@ -35,10 +34,10 @@ class RegionListTest {
     @DisplayName("iommu:CORE-31: the reference run: three that overlap and touch become one, another type stays apart")
     void regionsOfOneTypeMerge() {
         assertThat(inserted(
-                        region(0x9d000000L, 0x9d1fffffL, Type.DIRECT),
-                        region(0x9d100000L, 0x9d2fffffL, Type.DIRECT),
-                        region(0x9d300000L, 0x9d300fffL, Type.DIRECT),
-                        region(0x9d000000L, 0x9d000fffL, Type.DIRECT_RELAXABLE)))
+                        region(0x9d000000L, 0x9d1fffffL, ReservedRegion.Type.DIRECT),
+                        region(0x9d100000L, 0x9d2fffffL, ReservedRegion.Type.DIRECT),
+                        region(0x9d300000L, 0x9d300fffL, ReservedRegion.Type.DIRECT),
+                        region(0x9d000000L, 0x9d000fffL, ReservedRegion.Type.DIRECT_RELAXABLE)))
                 .containsExactly("9d000000-9d300fff 0", "9d000000-9d000fff 1");
     }
 
@@ -46,11 +45,11 @@ class RegionListTest {
     @DisplayName("iommu:CORE-31: by start; equal starts by type, the new one first among its own")
     void regionsAreOrderedByStartThenType() {
         assertThat(inserted(
-                        region(0x5000, 0x5fff, Type.MSI),
-                        region(0x1000, 0x1fff, Type.RESERVED),
-                        region(0x5000, 0x5fff, Type.DIRECT),
-                        region(0x5000, 0x8fff, Type.MSI),
-                        region(0x3000, 0x3fff, Type.RESERVED)))
+                        region(0x5000, 0x5fff, ReservedRegion.Type.MSI),
+                        region(0x1000, 0x1fff, ReservedRegion.Type.RESERVED),
+                        region(0x5000, 0x5fff, ReservedRegion.Type.DIRECT),
+                        region(0x5000, 0x8fff, ReservedRegion.Type.MSI),
+                        region(0x3000, 0x3fff, ReservedRegion.Type.RESERVED)))
                 .containsExactly("1000-1fff 2", "3000-3fff 2", "5000-5fff 0", "5000-8fff 3");
     }
 
@@ -58,9 +57,9 @@ class RegionListTest {
     @DisplayName("iommu:CORE-31: a gap of one byte keeps two apart; one inside the other leaves the larger end")
     void onlyWhatTouchesMerges() {
         assertThat(inserted(
-                        region(0x1000, 0x1ffe, Type.DIRECT),
-                        region(0x2000, 0x2fff, Type.DIRECT),
-                        region(0x2100, 0x21ff, Type.DIRECT)))
+                        region(0x1000, 0x1ffe, ReservedRegion.Type.DIRECT),
+                        region(0x2000, 0x2fff, ReservedRegion.Type.DIRECT),
+                        region(0x2100, 0x21ff, ReservedRegion.Type.DIRECT)))
                 .containsExactly("1000-1ffe 0", "2000-2fff 0");
     }
 

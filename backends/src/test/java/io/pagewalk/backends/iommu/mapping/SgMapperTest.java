@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.pagewalk.dma.DmaDirection;
 import io.pagewalk.dma.Errno;
 import io.pagewalk.dma.FailureReason;
+import io.pagewalk.dma.Machine;
 import io.pagewalk.dma.scatterlist.SgTable;
 import java.util.ArrayList;
 import java.util.List;
@@ -318,6 +319,32 @@ class SgMapperTest {
             assertThat(map(world, sg)).isEqualTo(-Errno.EINVAL);
             assertThat(sg.offset(1)).isEqualTo(0x40);
             assertThat(sg.lengthBytes(1)).isEqualTo(0x77);
+        }
+    }
+
+    @Test
+    @DisplayName("iommu:SG-8: padding as long as the entry less one byte is left out, though the entry crosses")
+    void paddingStopsOneByteShort() {
+        RecordingDriver driver = new RecordingDriver(1, RecordingDriver.APERTURE_48);
+        Machine machine = World.builder().build();
+        try (World world = World.of(machine, driver, false, config -> config.withSegments(K64, 0xf))) {
+            SgTable crossing = lengths(8, 9);
+            assertThat(map(world, crossing)).isEqualTo(1);
+            assertThat(crossing.dmaLengthBytes(0)).isEqualTo(17);
+            SgTable padded = lengths(8, 10);
+            assertThat(map(world, padded)).isEqualTo(2);
+            assertThat(padded.dmaAddr(1) % 16).isZero();
+        }
+    }
+
+    @Test
+    @DisplayName("iommu:SG-8: the padding itself may not make the entry before longer than 32 bits say")
+    void paddingThatOverflowsMakesTheListInvalid() {
+        try (World world = world(-1L >>> 32, G4_MINUS_1)) {
+            SgTable sg = lengths(0xffff_f000L, 0x3000);
+            assertThat(map(world, sg)).isEqualTo(-Errno.EINVAL);
+            assertThat(cpuSide(sg)).isEqualTo(cpuSide(lengths(0xffff_f000L, 0x3000)));
+            world.assertNothingIsHeld();
         }
     }
 }
