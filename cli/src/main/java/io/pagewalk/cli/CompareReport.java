@@ -104,7 +104,7 @@ final class CompareReport {
         }
     }
 
-    /** A trace's text must not steer the terminal. */
+    /** A text of an input must not steer the terminal. */
     static String printable(String name) {
         return name.replaceAll("\\p{Cntrl}", "?");
     }

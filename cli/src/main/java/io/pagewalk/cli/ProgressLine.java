@@ -2,8 +2,9 @@ package io.pagewalk.cli;
 
 import io.pagewalk.trace.replay.ReplayProgress;
 import java.io.PrintWriter;
+import java.util.function.Supplier;
 
-/** A line on a terminal that says how far a replay is; elsewhere nothing but what has to be said. */
+/** A line on a terminal that says how far a run is; elsewhere nothing but what has to be said. */
 final class ProgressLine implements ReplayProgress, AutoCloseable {
     /** The launcher sets it when standard error is a terminal, which Java 17 cannot tell by itself. */
     static final String TERMINAL_PROPERTY = "pagewalk.terminal";
@@ -41,14 +42,20 @@ final class ProgressLine implements ReplayProgress, AutoCloseable {
 
     @Override
     public void progress(long eventsDone, long bytesRead, long totalBytes) {
+        show(() -> String.format(
+                "%,d events replayed%s",
+                eventsDone, totalBytes > 0 ? String.format(", %d %%", 100 * bytesRead / totalBytes) : ""));
+    }
+
+    /** Shows a state in place of the last one, if there is a terminal and it is time again. */
+    void show(Supplier<String> state) {
         long now = System.nanoTime();
         if (!terminal || now - lastNanos < NANOS_BETWEEN) {
             return;
         }
         lastNanos = now;
         shown = true;
-        String share = totalBytes > 0 ? String.format(", %d %%", 100 * bytesRead / totalBytes) : "";
-        err.print(CLEAR + String.format("%,d events replayed%s", eventsDone, share));
+        err.print(CLEAR + state.get());
         err.flush();
     }
 

@@ -5,6 +5,7 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Supplier;
 import org.slf4j.Logger;
@@ -156,6 +157,7 @@ public final class KernelLog {
             kept.removeFirst();
         }
         kept.addLast(new Entry(sequence++, clock.nowNanos(), kind, site.name, text));
+        site.warned |= kind == Kind.WARN;
         if (!site.toldSlf4j) {
             site.toldSlf4j = true;
             tellSlf4j(kind, site.name, text);
@@ -168,6 +170,14 @@ public final class KernelLog {
         } else {
             LOGGER.warn("{}: {}", site, text);
         }
+    }
+
+    /**
+     * Lets every place that WARNs once do so again, as {@code clear_warn_once} of the kernel's debugfs does. Messages
+     * without a stack trace that are logged once keep a flag of their own, there as here. Counts stay.
+     */
+    public synchronized void rearmWarnings() {
+        sites.values().stream().filter(s -> s.warned).forEach(s -> s.passed.set(false));
     }
 
     /**
@@ -218,6 +228,8 @@ public final class KernelLog {
 
         private final String name;
         private final AtomicLong count = new AtomicLong();
+        private final AtomicBoolean passed = new AtomicBoolean();
+        private boolean warned;
         private boolean toldSlf4j;
         private long intervalStart;
         private int loggedInInterval;
@@ -229,10 +241,11 @@ public final class KernelLog {
         /**
          * Counts an occurrence of something that the kernel logs once.
          *
-         * @return true for the first one, whose text is wanted
+         * @return true for the first one, whose text is wanted, and for the first one after {@link #rearmWarnings()}
          */
         public boolean isFirst() {
-            return count.getAndIncrement() == 0;
+            count.incrementAndGet();
+            return !passed.get() && passed.compareAndSet(false, true);
         }
 
         /**

@@ -77,6 +77,23 @@ class KernelLogTest {
     }
 
     @Test
+    void rearmingLetsWarningsComeAgainButNotPlainMessages() {
+        KernelLog.Site warning = log.site("warns once");
+        KernelLog.Site message = log.site("says once");
+        assertThat(warning.isFirst()).isTrue();
+        warning.warn("w");
+        assertThat(message.isFirst()).isTrue();
+        message.message("m");
+
+        log.rearmWarnings();
+
+        assertThat(warning.isFirst()).isTrue();
+        assertThat(warning.isFirst()).isFalse();
+        assertThat(message.isFirst()).isFalse();
+        assertThat(log.count("warns once")).isEqualTo(3);
+    }
+
+    @Test
     void aSiteOfLimitedRateLogsABurstInEachInterval() {
         KernelLog.Site site = log.site("limited");
         for (int i = 0; i < 25; i++) {

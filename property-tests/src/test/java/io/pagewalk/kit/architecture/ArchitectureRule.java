@@ -22,7 +22,8 @@ enum ArchitectureRule {
                     .resideInAPackage(Packages.DMA)
                     .should()
                     .dependOnClassesThat()
-                    .resideInAnyPackage(Packages.BACKENDS, Packages.TRACE, Packages.CLI, Packages.KIT)),
+                    .resideInAnyPackage(
+                            Packages.BACKENDS, Packages.TRACE, Packages.CONFORMANCE, Packages.CLI, Packages.KIT)),
 
     MEMORY_KNOWS_NOTHING_BUT_ITSELF(
             "io.pagewalk.dma.memory.planted.KnowsDevices",
@@ -46,6 +47,15 @@ enum ArchitectureRule {
             noClasses()
                     .that()
                     .resideInAPackage(Packages.TRACE)
+                    .should()
+                    .dependOnClassesThat()
+                    .resideInAnyPackage(Packages.CONFORMANCE, Packages.CLI, Packages.KIT)),
+
+    CONFORMANCE_KNOWS_NO_COMMAND_AND_NO_KIT(
+            "io.pagewalk.conformance.planted.KnowsTheKit",
+            noClasses()
+                    .that()
+                    .resideInAPackage(Packages.CONFORMANCE)
                     .should()
                     .dependOnClassesThat()
                     .resideInAnyPackage(Packages.CLI, Packages.KIT)),
@@ -166,6 +176,7 @@ enum ArchitectureRule {
         static final String DRIVER = "io.pagewalk.backends.iommu.driver..";
         static final String PGTABLE = "io.pagewalk.backends.iommu.pgtable..";
         static final String TRACE = "io.pagewalk.trace..";
+        static final String CONFORMANCE = "io.pagewalk.conformance..";
         static final String CLI = "io.pagewalk.cli..";
         static final String KIT = "io.pagewalk.kit..";
 
