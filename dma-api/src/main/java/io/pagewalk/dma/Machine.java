@@ -13,7 +13,6 @@ import io.pagewalk.dma.memory.PhysRange;
 import io.pagewalk.dma.memory.PhysicalMemory;
 import io.pagewalk.dma.memory.RamMap;
 import io.pagewalk.dma.scatterlist.Scatterlists;
-import io.pagewalk.dma.spi.BackendOptions;
 import io.pagewalk.dma.spi.DmaBackend;
 import io.pagewalk.dma.spi.DmaBackends;
 import io.pagewalk.dma.spi.MetricSink;
@@ -21,7 +20,6 @@ import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Objects;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
@@ -61,7 +59,7 @@ public final class Machine implements AutoCloseable {
     private final String backendName;
     private final DmaBackend backend;
 
-    private Machine(Builder builder) {
+    Machine(MachineBuilder builder) {
         ram = builder.ram;
         memory = PhysicalMemory.create(ram, builder.chunkBytes);
         cpuMemory = new CpuMemory(memory);
@@ -120,8 +118,8 @@ public final class Machine implements AutoCloseable {
      *
      * @return a builder
      */
-    public static Builder builder() {
-        return new Builder();
+    public static MachineBuilder builder() {
+        return new MachineBuilder();
     }
 
     /**
@@ -450,226 +448,5 @@ public final class Machine implements AutoCloseable {
     @Override
     public void close() {
         backend.close();
-    }
-
-    /** Describes a machine. Not thread-safe. */
-    public static final class Builder {
-        /** Makes a listener once the machine's clock exists. */
-        @FunctionalInterface
-        public interface ListenerFactory {
-            /**
-             * Makes the listener.
-             *
-             * @param clock the machine's clock
-             * @return the listener
-             */
-            DmaListener listenTo(VirtualClock clock);
-        }
-
-        private RamMap ram = RamMap.sizedWithHole(4L << 30);
-        private int chunkBytes = PhysicalMemory.DEFAULT_CHUNK_BYTES;
-        private @Nullable List<PhysRange> allocatable;
-        private KernelLayout layout = KernelLayout.x86_64();
-        private int cpus = 2;
-        private String commandLine = "";
-        private KernelModel kernelModel = KernelModel.LINUX_6_12;
-        private KernelConfig kernelConfig = KernelConfig.distribution();
-        private List<PhysRange> hostBridgeWindows = List.of();
-        private CmaAreas cma = new CmaAreas();
-        private List<RestrictedPool> restrictedPools = List.of();
-        private @Nullable PeerToPeer peerToPeer;
-        private @Nullable ListenerFactory listener;
-        private String backendName = "direct";
-        private BackendOptions options = BackendOptions.NONE;
-
-        private Builder() {}
-
-        /**
-         * Sets how much RAM there is, with the hole of a PC below 4 GiB.
-         *
-         * @param ramBytes bytes, a multiple of the page size
-         * @return this
-         */
-        public Builder ramBytes(long ramBytes) {
-            return ram(RamMap.sizedWithHole(ramBytes));
-        }
-
-        /**
-         * Sets which addresses are RAM.
-         *
-         * @param map the map
-         * @return this
-         */
-        public Builder ram(RamMap map) {
-            ram = Objects.requireNonNull(map, "map");
-            return this;
-        }
-
-        /**
-         * Sets in which steps memory is backed.
-         *
-         * @param bytes a power of two
-         * @return this
-         */
-        public Builder chunkBytes(int bytes) {
-            chunkBytes = bytes;
-            return this;
-        }
-
-        /**
-         * Sets which RAM the page allocator hands out; all but page 0 by default.
-         *
-         * @param ranges parts of the RAM
-         * @return this
-         */
-        public Builder allocatable(List<PhysRange> ranges) {
-            allocatable = List.copyOf(ranges);
-            return this;
-        }
-
-        /**
-         * Sets the kernel's virtual layout.
-         *
-         * @param newLayout the layout
-         * @return this
-         */
-        public Builder layout(KernelLayout newLayout) {
-            layout = Objects.requireNonNull(newLayout, "newLayout");
-            return this;
-        }
-
-        /**
-         * Sets the number of CPUs.
-         *
-         * @param count at least 1
-         * @return this
-         */
-        public Builder cpus(int count) {
-            if (count < 1) {
-                throw new IllegalArgumentException("a machine needs a CPU, not " + count);
-            }
-            cpus = count;
-            return this;
-        }
-
-        /**
-         * Sets the kernel's command line, of which each backend reads its part.
-         *
-         * @param text such as {@code swiotlb=65536,force}
-         * @return this
-         */
-        public Builder commandLine(String text) {
-            commandLine = Objects.requireNonNull(text, "text");
-            return this;
-        }
-
-        /**
-         * Sets whose rules hold.
-         *
-         * @param model the kernel
-         * @return this
-         */
-        public Builder kernelModel(KernelModel model) {
-            kernelModel = Objects.requireNonNull(model, "model");
-            return this;
-        }
-
-        /**
-         * Sets how the kernel was built.
-         *
-         * @param config the configuration
-         * @return this
-         */
-        public Builder kernelConfig(KernelConfig config) {
-            kernelConfig = Objects.requireNonNull(config, "config");
-            return this;
-        }
-
-        /**
-         * Sets the memory windows of the PCI host bridge.
-         *
-         * @param windows ranges of physical addresses
-         * @return this
-         */
-        public Builder hostBridgeWindows(List<PhysRange> windows) {
-            hostBridgeWindows = List.copyOf(windows);
-            return this;
-        }
-
-        /**
-         * Sets the contiguous memory areas.
-         *
-         * @param areas parts of RAM, that the page allocator does not hand out then
-         * @return this
-         */
-        public Builder cma(CmaAreas areas) {
-            cma = Objects.requireNonNull(areas, "areas");
-            return this;
-        }
-
-        /**
-         * Sets the restricted pools that devices may be confined to.
-         *
-         * @param pools parts of RAM, that the page allocator does not hand out then
-         * @return this
-         */
-        public Builder restrictedPools(RestrictedPool... pools) {
-            restrictedPools = List.of(pools);
-            return this;
-        }
-
-        /**
-         * Sets how PCI devices reach each other's memory.
-         *
-         * @param judge the topology, or null for a kernel without {@code PCI_P2PDMA}
-         * @return this
-         */
-        public Builder peerToPeer(@Nullable PeerToPeer judge) {
-            peerToPeer = judge;
-            return this;
-        }
-
-        /**
-         * Sets who listens to the DMA API.
-         *
-         * @param factory makes the listener, such as {@code clock -> new MappingLedger(clock::nowNanos)}
-         * @return this
-         */
-        public Builder listener(ListenerFactory factory) {
-            listener = Objects.requireNonNull(factory, "factory");
-            return this;
-        }
-
-        /**
-         * Chooses the backend.
-         *
-         * @param variant a name that {@link DmaBackends#all()} lists
-         * @return this
-         */
-        public Builder backend(String variant) {
-            backendName = Objects.requireNonNull(variant, "variant");
-            return this;
-        }
-
-        /**
-         * Sets the backend's options.
-         *
-         * @param newOptions the options
-         * @return this
-         */
-        public Builder backendOptions(BackendOptions newOptions) {
-            options = Objects.requireNonNull(newOptions, "newOptions");
-            return this;
-        }
-
-        /**
-         * Builds the machine.
-         *
-         * @return the machine
-         * @throws IllegalArgumentException when there is no such backend; the message lists those there are
-         */
-        public Machine build() {
-            return new Machine(this);
-        }
     }
 }

@@ -156,7 +156,7 @@ class DmaMemoryTest {
 
     @Test
     void memoryThatGetsNoAddressIsGivenBack() {
-        Machine.Builder tiny = World.builder()
+        MachineBuilder tiny = World.builder()
                 .layout(KernelLayout.of(
                         world.machine.layout().directMap(),
                         new VirtRange(VMALLOC, VMALLOC + 0x1fff),

@@ -24,7 +24,7 @@ class RefusedAtOnceTest {
     @Test
     @SuppressWarnings("NullAway") // what is tested
     void aBuilderRefusesNull() {
-        Machine.Builder builder = Machine.builder();
+        MachineBuilder builder = Machine.builder();
         List<ThrowingCallable> setters = List.of(
                 () -> builder.ram(null),
                 () -> builder.allocatable(null),

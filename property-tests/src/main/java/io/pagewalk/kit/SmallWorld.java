@@ -1,6 +1,7 @@
 package io.pagewalk.kit;
 
 import io.pagewalk.dma.Machine;
+import io.pagewalk.dma.MachineBuilder;
 import io.pagewalk.dma.memory.Addresses;
 import io.pagewalk.dma.memory.PhysRange;
 import io.pagewalk.dma.memory.RamMap;
@@ -50,7 +51,7 @@ public record SmallWorld(String backend, String commandLine, BackendOptions opti
      *
      * @return a builder that may be changed further
      */
-    public Machine.Builder builder() {
+    public MachineBuilder builder() {
         return Machine.builder()
                 .backend(backend)
                 .ram(RamMap.of(LOW_RAM, HIGH_RAM))

@@ -1,6 +1,7 @@
 package io.pagewalk.kit;
 
 import io.pagewalk.dma.Machine;
+import io.pagewalk.dma.MachineBuilder;
 import java.util.ArrayList;
 import java.util.List;
 
@@ -22,7 +23,7 @@ public final class TestMachines {
      * @param builder describes it
      * @return the machine
      */
-    public Machine start(Machine.Builder builder) {
+    public Machine start(MachineBuilder builder) {
         return watch(builder.build());
     }
 

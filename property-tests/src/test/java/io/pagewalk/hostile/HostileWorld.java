@@ -24,6 +24,7 @@ import io.pagewalk.dma.KernelConfig;
 import io.pagewalk.dma.KernelLog;
 import io.pagewalk.dma.KernelTimer;
 import io.pagewalk.dma.Machine;
+import io.pagewalk.dma.MachineBuilder;
 import io.pagewalk.dma.ManagedMemory;
 import io.pagewalk.dma.NoncoherentMemory;
 import io.pagewalk.dma.NoncontiguousMemory;
@@ -94,7 +95,7 @@ final class HostileWorld implements AutoCloseable {
             SgTable.class,
             DeviceConfig.class,
             Machine.class,
-            Machine.Builder.class,
+            MachineBuilder.class,
             PhysicalMemory.class,
             CpuMemory.class,
             PageAllocator.class,

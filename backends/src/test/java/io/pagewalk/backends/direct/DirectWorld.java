@@ -6,6 +6,7 @@ import io.pagewalk.dma.Device;
 import io.pagewalk.dma.DeviceConfig;
 import io.pagewalk.dma.KernelLog;
 import io.pagewalk.dma.Machine;
+import io.pagewalk.dma.MachineBuilder;
 import io.pagewalk.dma.spi.BackendOptions;
 import io.pagewalk.dma.spi.Metric;
 import java.util.ArrayList;
@@ -30,8 +31,8 @@ final class DirectWorld {
         this.machine = machine;
     }
 
-    static DirectWorld of(UnaryOperator<Machine.Builder> change) {
-        Machine.Builder builder = Machine.builder()
+    static DirectWorld of(UnaryOperator<MachineBuilder> change) {
+        MachineBuilder builder = Machine.builder()
                 .ramBytes(6 * GIB)
                 .chunkBytes(1 << 16)
                 .commandLine("swiotlb=256,1")

@@ -14,6 +14,7 @@ import io.pagewalk.dma.DmaDirection;
 import io.pagewalk.dma.DmaRange;
 import io.pagewalk.dma.Errno;
 import io.pagewalk.dma.Machine;
+import io.pagewalk.dma.MachineBuilder;
 import io.pagewalk.dma.memory.PhysRange;
 import io.pagewalk.dma.spi.BackendOptions;
 import io.pagewalk.dma.spi.DmaBackends;
@@ -29,7 +30,7 @@ import org.junit.jupiter.api.Test;
 class IommuByCommandLineTest {
     private static final long PAGE = 0x1000;
 
-    private static Machine.Builder builder(String commandLine) {
+    private static MachineBuilder builder(String commandLine) {
         return Machine.builder()
                 .ramBytes(128 << 20)
                 .commandLine(commandLine)

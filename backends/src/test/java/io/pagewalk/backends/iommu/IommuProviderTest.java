@@ -11,6 +11,7 @@ import io.pagewalk.dma.DmaAttrs;
 import io.pagewalk.dma.DmaDirection;
 import io.pagewalk.dma.DmaMapping;
 import io.pagewalk.dma.Machine;
+import io.pagewalk.dma.MachineBuilder;
 import io.pagewalk.dma.scatterlist.SgTable;
 import io.pagewalk.dma.spi.DmaBackends;
 import io.pagewalk.dma.spi.Metric;
@@ -121,7 +122,7 @@ class IommuProviderTest {
     @Test
     @DisplayName("iommu:QK-25: an untrusted device of a lazy machine is strict, and sees its own bytes only")
     void untrustedDeviceIsStrictAndSeesItsOwnBytesOnly() {
-        Machine.Builder builder = Machine.builder().ramBytes(128 << 20).commandLine("swiotlb=1024,force");
+        MachineBuilder builder = Machine.builder().ramBytes(128 << 20).commandLine("swiotlb=1024,force");
         try (Machine machine = builder.backend("iommu-lazy").build()) {
             Device device = machine.addDevice(DeviceConfig.named("dock").withTrusted(false));
             machine.cpuMemory().putLong(0x10_0800, 0x42);

@@ -14,6 +14,7 @@ import io.pagewalk.dma.DmaDirection;
 import io.pagewalk.dma.Errno;
 import io.pagewalk.dma.KernelLog;
 import io.pagewalk.dma.Machine;
+import io.pagewalk.dma.MachineBuilder;
 import io.pagewalk.dma.memory.PageAllocator;
 import io.pagewalk.dma.memory.Zone;
 import io.pagewalk.dma.spi.BackendOptions;
@@ -29,7 +30,7 @@ class SituationsTest {
     private static final long GIB = 1L << 30;
     private static final int RW = 3;
 
-    private static Machine.Builder builder() {
+    private static MachineBuilder builder() {
         return Machine.builder()
                 .ramBytes(128 << 20)
                 .backend("iommu-strict")

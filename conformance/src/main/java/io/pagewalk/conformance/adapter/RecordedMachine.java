@@ -15,6 +15,7 @@ import io.pagewalk.dma.Dma;
 import io.pagewalk.dma.DmaDirection;
 import io.pagewalk.dma.KernelModel;
 import io.pagewalk.dma.Machine;
+import io.pagewalk.dma.MachineBuilder;
 import io.pagewalk.dma.memory.Addresses;
 import io.pagewalk.dma.memory.PhysRange;
 import io.pagewalk.dma.memory.RamMap;
@@ -87,7 +88,7 @@ final class RecordedMachine implements AutoCloseable {
         }
     }
 
-    private static Machine.Builder builder(Question boot) {
+    private static MachineBuilder builder(Question boot) {
         requireModel(boot);
         return Machine.builder()
                 .ram(ram(boot.text("boot")))

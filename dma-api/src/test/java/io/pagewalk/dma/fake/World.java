@@ -5,6 +5,7 @@ import io.pagewalk.dma.DeviceBus;
 import io.pagewalk.dma.DeviceConfig;
 import io.pagewalk.dma.Dma;
 import io.pagewalk.dma.Machine;
+import io.pagewalk.dma.MachineBuilder;
 import io.pagewalk.dma.memory.PhysRange;
 import io.pagewalk.dma.memory.RamMap;
 import io.pagewalk.dma.spi.BackendOptions;
@@ -40,11 +41,11 @@ public final class World {
         return new World(builder().build(), change.apply(DeviceConfig.named("nic")));
     }
 
-    public static World make(Machine.Builder builder, UnaryOperator<DeviceConfig> change) {
+    public static World make(MachineBuilder builder, UnaryOperator<DeviceConfig> change) {
         return new World(builder.build(), change.apply(DeviceConfig.named("nic")));
     }
 
-    public static World make(Machine.Builder builder) {
+    public static World make(MachineBuilder builder) {
         return new World(builder.build(), DeviceConfig.named("nic"));
     }
 
@@ -56,7 +57,7 @@ public final class World {
         return new World(machine, change.apply(DeviceConfig.named("nic")));
     }
 
-    public static Machine.Builder builder() {
+    public static MachineBuilder builder() {
         return Machine.builder()
                 .ram(RAM)
                 .allocatable(List.of(PhysRange.ofSize(0x10000, 0x8000)))

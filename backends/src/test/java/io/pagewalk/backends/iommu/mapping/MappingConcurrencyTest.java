@@ -7,6 +7,7 @@ import io.pagewalk.dma.DeviceConfig;
 import io.pagewalk.dma.Dma;
 import io.pagewalk.dma.DmaDirection;
 import io.pagewalk.dma.Machine;
+import io.pagewalk.dma.MachineBuilder;
 import io.pagewalk.dma.scatterlist.SgTable;
 import java.util.ArrayList;
 import java.util.List;
@@ -28,7 +29,7 @@ class MappingConcurrencyTest {
     @ParameterizedTest
     @CsvSource({"iommu-strict, 3", "iommu-lazy, 3", "iommu-strict, 1", "iommu-lazy, 1"})
     void cpusReachTheirOwnBytes(String backend, int handles) throws Exception {
-        Machine.Builder builder = Machine.builder().ramBytes(64 << 20).cpus(3).backend(backend);
+        MachineBuilder builder = Machine.builder().ramBytes(64 << 20).cpus(3).backend(backend);
         ExecutorService threads = Executors.newFixedThreadPool(4);
         try (Machine machine = builder.build()) {
             Device device = machine.addDevice(DeviceConfig.named("nic"));

@@ -14,6 +14,7 @@ import io.pagewalk.dma.DmaDirection;
 import io.pagewalk.dma.DmaFailure;
 import io.pagewalk.dma.KernelConfig;
 import io.pagewalk.dma.Machine;
+import io.pagewalk.dma.MachineBuilder;
 import io.pagewalk.dma.memory.PhysRange;
 import io.pagewalk.dma.spi.BackendOptions;
 import io.pagewalk.dma.spi.DmaOps;
@@ -47,7 +48,7 @@ final class World implements AutoCloseable {
         this.table = driver.tables.get(0);
     }
 
-    static Machine.Builder builder() {
+    static MachineBuilder builder() {
         return Machine.builder().ramBytes(64 << 20).cpus(CPUS).kernelConfig(new RecordingCache().kernel());
     }
 
