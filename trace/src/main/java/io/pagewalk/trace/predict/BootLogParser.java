@@ -120,7 +120,9 @@ final class BootLogParser {
     private boolean takeIommu(String line) {
         Matcher match = POLICY.matcher(line);
         if (match.find()) {
-            lazy = lazy == null ? match.group(1).equals("lazy") : lazy;
+            if (lazy == null) {
+                lazy = match.group(1).equals("lazy");
+            }
             return true;
         }
         match = CAPABILITY.matcher(line);

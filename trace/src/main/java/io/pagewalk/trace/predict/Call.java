@@ -23,9 +23,7 @@ final class Call {
     /** Whether the kernel printed only the first of the list's entries. */
     private final boolean truncated;
 
-    /** The line, CPU and time at which the address was taken. */
-    TraceHeader taken;
-    /** The line before {@link #taken} that the same task wrote in the same context, 0 for none. */
+    /** The line before its first that the same task wrote in the same context, 0 for none. */
     long previousLine;
 
     private Call(
@@ -49,7 +47,6 @@ final class Call {
         this.dmaLengths = dmaLengths;
         this.attrs = (int) attrs;
         this.truncated = truncated;
-        this.taken = header;
     }
 
     static Call page(DmaEvent.MapPage event) {

@@ -172,7 +172,6 @@ final class IommuPairing implements EventTaker {
 
     private void begin(Call call, Writer.@Nullable Taken taken) {
         Moment moment = taken == null ? place(call.header, true) : taken.moment();
-        call.taken = moment.header;
         call.previousLine = taken == null ? call.header.lineNumber() : taken.previousLine();
         moment.belongsTo(call);
         live(call.device).add(call);
