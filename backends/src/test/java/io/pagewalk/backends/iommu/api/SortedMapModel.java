@@ -2,6 +2,7 @@ package io.pagewalk.backends.iommu.api;
 
 import java.util.Map;
 import java.util.TreeMap;
+import org.jspecify.annotations.Nullable;
 
 /**
  * What a VT-d domain of three levels must hold, told by a sorted map of leaves and the places that have a table,
@@ -118,7 +119,7 @@ final class SortedMapModel {
     }
 
     private long write(long iova, long phys, int level, int perm, long left) {
-        Map.Entry<Long, Leaf> above = leafAt(iova);
+        Map.@Nullable Entry<Long, Leaf> above = leafAt(iova);
         if (above != null && above.getValue().level() > level) {
             return Math.min(left, above.getKey() + span(above.getValue().level()) - iova);
         }
@@ -137,12 +138,12 @@ final class SortedMapModel {
         }
     }
 
-    private TreeMap<Long, Integer> tables(int level) {
+    private Map<Long, Integer> tables(int level) {
         return level == 3 ? tablesAt3 : tablesAt2;
     }
 
-    Map.Entry<Long, Leaf> leafAt(long iova) {
-        Map.Entry<Long, Leaf> below = leaves.floorEntry(iova);
+    Map.@Nullable Entry<Long, Leaf> leafAt(long iova) {
+        Map.@Nullable Entry<Long, Leaf> below = leaves.floorEntry(iova);
         return below != null && iova - below.getKey() < span(below.getValue().level()) ? below : null;
     }
 
@@ -176,12 +177,12 @@ final class SortedMapModel {
     // ---- what can be seen
 
     long iovaToPhys(long iova) {
-        Map.Entry<Long, Leaf> leaf = leafAt(iova);
+        Map.@Nullable Entry<Long, Leaf> leaf = leafAt(iova);
         return leaf == null ? 0 : leaf.getValue().phys() + (iova - leaf.getKey());
     }
 
     /** The root, and a page for each entry that points to a table. */
     long tablePages() {
-        return 1 + tablesAt2.size() + tablesAt3.size();
+        return 1L + tablesAt2.size() + tablesAt3.size();
     }
 }

@@ -190,7 +190,7 @@ class CoherentMapperTest {
                 mapped += sg.lengthBytes(i);
             }
             assertThat(mapped).isEqualTo(3 * PAGE);
-            assertThat(world.table.leaves().get(sg.dmaAddr(0)).prot())
+            assertThat(world.table.leaf(sg.dmaAddr(0)).prot())
                     .as("both directions, whatever is asked for")
                     .isEqualTo(7);
             assertThat(world.idleViolations()).contains("coherent allocations of 3 pages were not freed");
@@ -255,7 +255,7 @@ class CoherentMapperTest {
                     world.ops.allocPages(world.device, 0, 4 * PAGE, DmaDirection.FROM_DEVICE, Gfp.KERNEL));
             assertThat(pages.dmaAddr()).isEqualTo(0xff_c000L);
             assertThat(world.table.iovaToPhys(0xff_ffffL)).isEqualTo(pages.physAddr() + 4 * PAGE - 1);
-            assertThat(world.table.leaves().get(0xff_c000L).prot()).isEqualTo(6);
+            assertThat(world.table.leaf(0xff_c000L).prot()).isEqualTo(6);
             assertThat(world.idleViolations()).contains("coherent allocations of 4 pages were not freed");
             world.ops.freePages(world.device, 0, pages, DmaDirection.FROM_DEVICE);
             world.assertNothingIsHeld();

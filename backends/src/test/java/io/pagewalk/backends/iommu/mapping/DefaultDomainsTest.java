@@ -176,9 +176,9 @@ class DefaultDomainsTest {
         Device bmc = device(DeviceConfig.named("bmc").withFirmwareRegions(new PhysRange(RAM, RAM + 4 * PAGE - 1)));
         assertThat(DirectMappings.create(domain, bmc)).isZero();
         assertThat(table.leaves()).hasSize(4);
-        assertThat(table.leaves().get(RAM + PAGE).prot()).as("the old one").isEqualTo(1);
-        assertThat(table.leaves().get(RAM).prot()).isEqualTo(3);
-        assertThat(table.leaves().get(RAM + 2 * PAGE).physAddr()).isEqualTo(RAM + 2 * PAGE);
+        assertThat(table.leaf(RAM + PAGE).prot()).as("the old one").isEqualTo(1);
+        assertThat(table.leaf(RAM).prot()).isEqualTo(3);
+        assertThat(table.leaf(RAM + 2 * PAGE).physAddr()).isEqualTo(RAM + 2 * PAGE);
     }
 
     @Test

@@ -26,7 +26,7 @@ class RegionListTest {
         }
         return ordered.stream()
                 .map(r ->
-                        String.format("%x-%x %d", r.start(), r.last(), r.type().ordinal()))
+                        String.format("%x-%x %s", r.start(), r.last(), r.type().text()))
                 .toList();
     }
 
@@ -38,7 +38,7 @@ class RegionListTest {
                         region(0x9d100000L, 0x9d2fffffL, ReservedRegion.Type.DIRECT),
                         region(0x9d300000L, 0x9d300fffL, ReservedRegion.Type.DIRECT),
                         region(0x9d000000L, 0x9d000fffL, ReservedRegion.Type.DIRECT_RELAXABLE)))
-                .containsExactly("9d000000-9d300fff 0", "9d000000-9d000fff 1");
+                .containsExactly("9d000000-9d300fff direct", "9d000000-9d000fff direct-relaxable");
     }
 
     @Test
@@ -50,7 +50,7 @@ class RegionListTest {
                         region(0x5000, 0x5fff, ReservedRegion.Type.DIRECT),
                         region(0x5000, 0x8fff, ReservedRegion.Type.MSI),
                         region(0x3000, 0x3fff, ReservedRegion.Type.RESERVED)))
-                .containsExactly("1000-1fff 2", "3000-3fff 2", "5000-5fff 0", "5000-8fff 3");
+                .containsExactly("1000-1fff reserved", "3000-3fff reserved", "5000-5fff direct", "5000-8fff msi");
     }
 
     @Test
@@ -60,7 +60,7 @@ class RegionListTest {
                         region(0x1000, 0x1ffe, ReservedRegion.Type.DIRECT),
                         region(0x2000, 0x2fff, ReservedRegion.Type.DIRECT),
                         region(0x2100, 0x21ff, ReservedRegion.Type.DIRECT)))
-                .containsExactly("1000-1ffe 0", "2000-2fff 0");
+                .containsExactly("1000-1ffe direct", "2000-2fff direct");
     }
 
     private static List<String> regionsOf(DeviceConfig config) {

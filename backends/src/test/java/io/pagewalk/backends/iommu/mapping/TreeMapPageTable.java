@@ -5,6 +5,7 @@ import io.pagewalk.backends.iommu.pgtable.PageTable;
 import io.pagewalk.backends.iommu.pgtable.TablePageList;
 import io.pagewalk.dma.Errno;
 import java.util.Map;
+import java.util.Objects;
 import java.util.TreeMap;
 
 /** A page table without pages: leaves in a sorted map. Behaves as VT-d where the mapping layer can tell. */
@@ -51,6 +52,11 @@ final class TreeMapPageTable implements PageTable {
     /** From now on each unmap unlinks a table page. */
     void freeTables() {
         freesTables = true;
+    }
+
+    /** The leaf that begins at an address. */
+    synchronized Leaf leaf(long iova) {
+        return Objects.requireNonNull(leaves.get(iova), "no leaf");
     }
 
     synchronized Map<Long, Leaf> leaves() {
