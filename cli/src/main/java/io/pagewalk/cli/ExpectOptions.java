@@ -21,7 +21,8 @@ final class ExpectOptions {
             paramLabel = "FILE",
             description =
                     "Boot log of the recording machine, plain or gzip: CPUs, bounce pool, IOMMU width and mode, windows of the "
-                            + "host bridge, drivers. What it lacks, a machine file can tell.")
+                            + "host bridge, drivers. What it lacks, a machine file can tell. Needed with a TRACE; the trace that "
+                            + "comes with the command has its own.")
     private @Nullable Path dmesg;
 
     @Option(

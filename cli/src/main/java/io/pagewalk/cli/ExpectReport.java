@@ -164,6 +164,10 @@ final class ExpectReport {
             long missed = figures.allJudged() - figures.allPredicted();
             out.println(of(missed, figures.allJudged()) + " recorded addresses "
                     + (valid ? "are not valid" : "did not come out") + whenMoved() + ".");
+            if (figures.allPredicted() < missed) {
+                out.println(
+                        "That is more than half: do boot log, machine file and timers belong to the boot that was traced?");
+            }
         }
         if (result.machine().mode() == IommuMode.STRICT && !result.inLineOrder().isComplete()) {
             out.println(

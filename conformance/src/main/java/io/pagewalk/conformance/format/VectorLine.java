@@ -25,6 +25,11 @@ public final class VectorLine {
         this.line = line;
     }
 
+    /** The parser tells where it reads from, which is no help here: the line is shown beside. */
+    private static String withoutSource(String message) {
+        return message.replaceAll(" \\(start marker at \\[Source:.*", "");
+    }
+
     /**
      * Reads a line.
      *
@@ -37,7 +42,7 @@ public final class VectorLine {
         try {
             line = READER.readTree(text);
         } catch (JsonProcessingException malformed) {
-            throw new BadVectorException("malformed: " + malformed.getOriginalMessage());
+            throw new BadVectorException("malformed: " + withoutSource(malformed.getOriginalMessage()));
         }
         if (!line.isObject()) {
             throw new BadVectorException("malformed: not a JSON object");

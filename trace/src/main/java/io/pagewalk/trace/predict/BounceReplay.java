@@ -202,7 +202,7 @@ final class BounceReplay implements EventTaker {
         goesOn(event.header());
         int entries = event.physAddrs().length;
         if (entries == 0 || event.dmaAddrs().length != entries) {
-            omissions.add(NotJudged.TRUNCATED);
+            omissions.add(entries == 0 || event.truncated() ? NotJudged.TRUNCATED : NotJudged.MERGED_LIST);
             return;
         }
         if (Call.isBug(event.direction(), event.lengths())) {

@@ -8,6 +8,8 @@ public enum NotJudged {
     BOUNCE_OF_FAILED_LIST("bounces of failed lists, whose addresses no line tells"),
     /** Entries beyond the 128 that the kernel prints. */
     TRUNCATED("list entries beyond those that the kernel prints"),
+    /** A list whose segments an IOMMU merged, on a machine that, as its boot log tells, has none. */
+    MERGED_LIST("lists with merged segments, although the boot log tells of no IOMMU that translates"),
     /** Calls of kinds that are not replayed. */
     OTHER_CALL("calls of other kinds (resources, pages, lists of pages)"),
     /** A call that no kernel survives, so that no kernel recorded it: the line is damaged or made up. */
