@@ -61,6 +61,9 @@ public final class CoherentRegions {
     }
 
     private int assign(@Nullable Device device, long physAddr, @Nullable Long deviceBase, long sizeBytes) {
+        if (device != null && device.machine() != machine) {
+            throw new IllegalArgumentException(device.name() + " is a device of another machine");
+        }
         if (sizeBytes == 0) {
             return -Errno.EINVAL;
         }

@@ -18,7 +18,7 @@ public final class Interrupts {
      * @param cpu from 0
      */
     public void disable(int cpu) {
-        disabled.set(cpu, 1);
+        disabled.set(checked(cpu), 1);
     }
 
     /**
@@ -27,7 +27,7 @@ public final class Interrupts {
      * @param cpu from 0
      */
     public void enable(int cpu) {
-        disabled.set(cpu, 0);
+        disabled.set(checked(cpu), 0);
     }
 
     /**
@@ -37,6 +37,13 @@ public final class Interrupts {
      * @return whether that CPU takes none
      */
     public boolean areDisabled(int cpu) {
-        return disabled.get(cpu) != 0;
+        return disabled.get(checked(cpu)) != 0;
+    }
+
+    private int checked(int cpu) {
+        if (cpu < 0 || cpu >= disabled.length()) {
+            throw new IllegalArgumentException("CPU " + cpu + " of a machine with " + disabled.length());
+        }
+        return cpu;
     }
 }

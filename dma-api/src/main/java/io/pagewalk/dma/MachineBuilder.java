@@ -1,6 +1,7 @@
 package io.pagewalk.dma;
 
 import io.pagewalk.dma.events.DmaListener;
+import io.pagewalk.dma.memory.Addresses;
 import io.pagewalk.dma.memory.CmaAreas;
 import io.pagewalk.dma.memory.KernelLayout;
 import io.pagewalk.dma.memory.PhysRange;
@@ -8,8 +9,11 @@ import io.pagewalk.dma.memory.PhysicalMemory;
 import io.pagewalk.dma.memory.RamMap;
 import io.pagewalk.dma.spi.BackendOptions;
 import io.pagewalk.dma.spi.DmaBackends;
+import java.util.ArrayList;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Objects;
+import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /** Describes a machine. Not thread-safe. */
@@ -25,6 +29,9 @@ public final class MachineBuilder {
          */
         DmaListener listenTo(VirtualClock clock);
     }
+
+    /** As many as a distribution's kernel is built for. */
+    private static final int MAX_CPUS = 8192;
 
     RamMap ram = RamMap.sizedWithHole(4L << 30);
     int chunkBytes = PhysicalMemory.DEFAULT_CHUNK_BYTES;
@@ -110,8 +117,8 @@ public final class MachineBuilder {
      * @return this
      */
     public MachineBuilder cpus(int count) {
-        if (count < 1) {
-            throw new IllegalArgumentException("a machine needs a CPU, not " + count);
+        if (count < 1 || count > MAX_CPUS) {
+            throw new IllegalArgumentException("a machine has 1 to " + MAX_CPUS + " CPUs, not " + count);
         }
         cpus = count;
         return this;
@@ -231,9 +238,34 @@ public final class MachineBuilder {
      * Builds the machine.
      *
      * @return the machine
-     * @throws IllegalArgumentException when there is no such backend; the message lists those there are
+     * @throws IllegalArgumentException when there is no such backend, with a list of those there are in the message, or
+     *     when regions set aside overlap or share a name
      */
     public Machine build() {
+        requireApart();
         return new Machine(this);
+    }
+
+    /** A page has one owner: no two contiguous memory areas or restricted pools share one. */
+    private void requireApart() {
+        List<PhysRange> kept = new ArrayList<>();
+        cma.all().forEach(area -> keep(kept, area.range()));
+        Set<String> names = new HashSet<>();
+        for (RestrictedPool pool : restrictedPools) {
+            keep(kept, pool.range());
+            if (!names.add(pool.name())) {
+                throw new IllegalArgumentException("two restricted pools are called " + pool.name());
+            }
+        }
+    }
+
+    private static void keep(List<PhysRange> kept, PhysRange range) {
+        for (PhysRange other : kept) {
+            if (Addresses.lessOrEqual(range.first(), other.last())
+                    && Addresses.lessOrEqual(other.first(), range.last())) {
+                throw new IllegalArgumentException("regions set aside overlap: " + other + " and " + range);
+            }
+        }
+        kept.add(range);
     }
 }

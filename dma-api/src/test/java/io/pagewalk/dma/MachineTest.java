@@ -112,7 +112,7 @@ class MachineTest {
     void aMachineNeedsACpu() {
         assertThatThrownBy(() -> Machine.builder().cpus(0))
                 .isInstanceOf(IllegalArgumentException.class)
-                .hasMessage("a machine needs a CPU, not 0");
+                .hasMessage("a machine has 1 to 8192 CPUs, not 0");
     }
 
     @Test

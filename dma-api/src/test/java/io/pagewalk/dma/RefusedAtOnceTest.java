@@ -4,8 +4,11 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.pagewalk.dma.fake.FakeProvider;
+import io.pagewalk.dma.memory.CmaArea;
+import io.pagewalk.dma.memory.CmaAreas;
 import io.pagewalk.dma.memory.KernelLayout;
 import io.pagewalk.dma.memory.PageAllocator;
+import io.pagewalk.dma.memory.PhysRange;
 import io.pagewalk.dma.memory.RamMap;
 import io.pagewalk.dma.scatterlist.Scatterlists;
 import io.pagewalk.dma.scatterlist.SgMappingIter;
@@ -105,5 +108,73 @@ class RefusedAtOnceTest {
         pages.giveBack(range + 0x1000, 0x3000);
         assertThat(pages.freeBytes()).isEqualTo(free);
         assertThatThrownBy(() -> pages.giveBack(range, 0x1000)).isInstanceOf(IllegalStateException.class);
+    }
+
+    @Test
+    void aMachineHasAtMostAsManyCpusAsAKernelIsBuiltFor() {
+        for (int count : new int[] {0, -1, 8193, Integer.MAX_VALUE}) {
+            assertThatThrownBy(() -> Machine.builder().cpus(count))
+                    .isInstanceOf(IllegalArgumentException.class)
+                    .hasMessage("a machine has 1 to 8192 CPUs, not " + count);
+        }
+    }
+
+    @Test
+    void interruptsAreThoseOfTheCpus() {
+        Interrupts interrupts = machine.interrupts();
+        List<ThrowingCallable> calls = List.of(
+                () -> interrupts.disable(-1),
+                () -> interrupts.enable(2),
+                () -> interrupts.areDisabled(Integer.MAX_VALUE));
+        calls.forEach(call -> assertThatThrownBy(call)
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessageContaining("of a machine with 2"));
+    }
+
+    @Test
+    void aPageThatIsSetAsideHasOneOwner() {
+        PhysRange range = PhysRange.ofSize(0x10_0000, 0x4000);
+        PhysRange overlapping = PhysRange.ofSize(0x10_3000, 0x4000);
+        RestrictedPool pool = RestrictedPool.of("pool", range);
+        List<MachineBuilder> builders = List.of(
+                builder().cma(new CmaAreas().withDefault(range).with("video", overlapping)),
+                builder().cma(new CmaAreas().withDefault(overlapping)).restrictedPools(pool),
+                builder().restrictedPools(pool, RestrictedPool.of("other", range)));
+        builders.forEach(builder -> assertThatThrownBy(builder::build)
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessageContaining("regions set aside overlap"));
+        MachineBuilder namesakes =
+                builder().restrictedPools(pool, RestrictedPool.of("pool", PhysRange.ofSize(0x20_0000, 0x4000)));
+        assertThatThrownBy(namesakes::build).hasMessage("two restricted pools are called pool");
+    }
+
+    private static MachineBuilder builder() {
+        return Machine.builder().ramBytes(64 << 20).backend(FakeProvider.NAME);
+    }
+
+    @Test
+    void aRegionIsNotGivenToADeviceOfAnotherMachine() {
+        Device foreign = builder().build().addDevice(DeviceConfig.named("foreign"));
+        assertThatThrownBy(() -> machine.coherentRegions().declare(foreign, 0x10_0000, 0, 0x1000))
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessage("foreign is a device of another machine");
+    }
+
+    @Test
+    void aContiguousAreaHandsOutWholeRunsOfAtLeastAPage() {
+        CmaArea area = new CmaArea("area", PhysRange.ofSize(0x10_0000, 0x8000));
+        List<ThrowingCallable> calls = List.of(
+                () -> area.alloc(0, 0), () -> area.alloc(-1, 0), () -> area.alloc(1, -1), () -> area.alloc(1, 64));
+        calls.forEach(call -> assertThatThrownBy(call).isInstanceOf(IllegalArgumentException.class));
+        assertThat(area.alloc(1, 30)).as("no page number has it").isEqualTo(PageAllocator.NO_PAGE);
+        assertThat(area.alloc(2, 0)).isEqualTo(0x10_0000);
+        assertThat(area.release(0x10_0001, 1)).isFalse();
+        assertThat(area.release(0x10_0000, 0)).isFalse();
+        assertThat(area.release(0x10_0000, Long.MAX_VALUE)).isFalse();
+        assertThat(area.usedPages()).isEqualTo(2);
+        assertThatThrownBy(() -> new CmaAreas().withNode(-1, area.range()))
+                .isInstanceOf(IllegalArgumentException.class);
+        assertThatThrownBy(() -> new CmaArea("huge", PhysRange.ofSize(0, 1L << 44)))
+                .isInstanceOf(IllegalArgumentException.class);
     }
 }

@@ -195,8 +195,8 @@ final class DirectCoherent {
     }
 
     private void freePlain(SwiotlbPool mem, Device device, CoherentPages coherent) {
-        outstandingPages.addAndGet(-pagesOf(coherent.sizeBytes()));
         pages.free(mem, device, firstPage(device, coherent), rounded(coherent.sizeBytes()));
+        outstandingPages.addAndGet(-pagesOf(coherent.sizeBytes()));
     }
 
     /** {@code dma_direct_alloc_pages} (ALC-11). */
@@ -214,13 +214,11 @@ final class DirectCoherent {
 
     /** {@code dma_direct_free_pages}: the page itself says which pages they are. */
     void freePages(SwiotlbPool mem, Device device, DmaPages freed) {
-        outstandingPages.addAndGet(-pagesOf(freed.sizeBytes()));
-        if (atomicPools != null && atomicPools.free(freed.physAddr(), freed.sizeBytes())) {
-            return;
-        }
-        if (decryption.encrypt(freed.physAddr(), freed.sizeBytes())) {
+        boolean fromAtomicPool = atomicPools != null && atomicPools.free(freed.physAddr(), freed.sizeBytes());
+        if (!fromAtomicPool && decryption.encrypt(freed.physAddr(), freed.sizeBytes())) {
             pages.free(mem, device, freed.physAddr(), freed.sizeBytes());
         }
+        outstandingPages.addAndGet(-pagesOf(freed.sizeBytes()));
     }
 
     void checkIdle(Consumer<String> violation) {

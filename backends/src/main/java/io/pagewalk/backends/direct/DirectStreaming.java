@@ -131,16 +131,13 @@ final class DirectStreaming {
      */
     void syncForCpu(Device device, int cpu, long dmaAddr, long sizeBytes, DmaDirection direction, boolean isLast) {
         long physAddr = device.dmaToPhys(dmaAddr);
-        SwiotlbPool pool = ioTlb.mem();
         if (cache != null && !device.isCoherent()) {
             cache.syncForCpu(physAddr, sizeBytes, direction);
             if (isLast) {
                 cache.syncForCpuAll();
             }
         }
-        if (pool.contains(physAddr)) {
-            pool.syncForCpu(device, cpu, physAddr, sizeBytes, direction);
-        }
+        ioTlb.mem().syncForCpu(device, cpu, physAddr, sizeBytes, direction);
         if (cache != null && direction == DmaDirection.FROM_DEVICE) {
             cache.markClean(physAddr, sizeBytes);
         }
@@ -149,10 +146,7 @@ final class DirectStreaming {
     /** The bounce buffer first, then caches (DIR-21). */
     void syncForDevice(Device device, int cpu, long dmaAddr, long sizeBytes, DmaDirection direction) {
         long physAddr = device.dmaToPhys(dmaAddr);
-        SwiotlbPool pool = ioTlb.mem();
-        if (pool.contains(physAddr)) {
-            pool.syncForDevice(device, cpu, physAddr, sizeBytes, direction);
-        }
+        ioTlb.mem().syncForDevice(device, cpu, physAddr, sizeBytes, direction);
         if (cache != null) {
             cacheForDevice(cache, device, physAddr, sizeBytes, direction, DmaAttrs.NONE);
         }

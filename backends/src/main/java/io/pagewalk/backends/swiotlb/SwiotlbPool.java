@@ -210,14 +210,18 @@ public final class SwiotlbPool {
      *
      * @param device the device
      * @param cpu the CPU that syncs
-     * @param tlbAddr first byte of the part, inside a bounce buffer
+     * @param tlbAddr first byte of the part; one outside the pool was not bounced and has nothing to copy
      * @param sizeBytes length of the part
      * @param direction the direction given to sync, whatever that of the map was (SWB-10)
      * @throws KernelBugException for {@link DmaDirection#NONE}
      */
     public void syncForCpu(Device device, int cpu, long tlbAddr, long sizeBytes, DmaDirection direction) {
+        IoTlbPool slots = findPool(tlbAddr);
+        if (slots == null) {
+            return;
+        }
         switch (direction) {
-            case FROM_DEVICE, BIDIRECTIONAL -> copy.copy(poolOf(tlbAddr), device, tlbAddr, sizeBytes, false);
+            case FROM_DEVICE, BIDIRECTIONAL -> copy.copy(slots, device, tlbAddr, sizeBytes, false);
             case TO_DEVICE -> {}
             case NONE -> throw noDirection("SWB-8");
         }
@@ -228,14 +232,18 @@ public final class SwiotlbPool {
      *
      * @param device the device
      * @param cpu the CPU that syncs
-     * @param tlbAddr first byte of the part, inside a bounce buffer
+     * @param tlbAddr first byte of the part; one outside the pool was not bounced and has nothing to copy
      * @param sizeBytes length of the part
      * @param direction the direction given to sync, whatever that of the map was (SWB-10)
      * @throws KernelBugException for {@link DmaDirection#NONE}
      */
     public void syncForDevice(Device device, int cpu, long tlbAddr, long sizeBytes, DmaDirection direction) {
+        IoTlbPool slots = findPool(tlbAddr);
+        if (slots == null) {
+            return;
+        }
         switch (direction) {
-            case TO_DEVICE, BIDIRECTIONAL -> copy.copy(poolOf(tlbAddr), device, tlbAddr, sizeBytes, true);
+            case TO_DEVICE, BIDIRECTIONAL -> copy.copy(slots, device, tlbAddr, sizeBytes, true);
             case FROM_DEVICE -> {}
             case NONE -> throw noDirection("SWB-9");
         }
@@ -245,9 +253,15 @@ public final class SwiotlbPool {
         return new KernelBugException("sync of a bounce buffer in direction NONE (dma-core:" + rule + ")");
     }
 
-    private IoTlbPool poolOf(long tlbAddr) {
+    /** {@code swiotlb_find_pool} (SWC-24). */
+    private @Nullable IoTlbPool findPool(long physAddr) {
         IoTlbPool slots = pool;
-        if (slots == null || !slots.contains(tlbAddr)) {
+        return slots != null && slots.contains(physAddr) ? slots : null;
+    }
+
+    private IoTlbPool poolOf(long tlbAddr) {
+        IoTlbPool slots = findPool(tlbAddr);
+        if (slots == null) {
             throw new KernelBugException(Addresses.hex(tlbAddr) + " is not in the bounce pool");
         }
         return slots;

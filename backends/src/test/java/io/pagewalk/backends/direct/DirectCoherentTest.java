@@ -7,13 +7,17 @@ import io.pagewalk.dma.CoherentBuffer;
 import io.pagewalk.dma.Device;
 import io.pagewalk.dma.DeviceConfig;
 import io.pagewalk.dma.DmaAttrs;
+import io.pagewalk.dma.DmaDirection;
 import io.pagewalk.dma.DmaException;
+import io.pagewalk.dma.DmaMemory;
 import io.pagewalk.dma.DmaRange;
 import io.pagewalk.dma.FailureReason;
+import io.pagewalk.dma.Gfp;
 import io.pagewalk.dma.Machine;
 import io.pagewalk.dma.memory.PhysRange;
 import io.pagewalk.dma.memory.RamMap;
 import io.pagewalk.dma.memory.Zone;
+import io.pagewalk.dma.spi.DmaPages;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
@@ -149,5 +153,19 @@ class DirectCoherentTest {
         try (CoherentBuffer buffer = device.dma().alloc(0x1000)) {
             assertThat(buffer.dmaAddr()).isEqualTo(buffer.physAddr(0));
         }
+    }
+
+    @Test
+    void aSecondFreeIsRefusedAndCountsNothing() {
+        Machine machine = Machine.builder().ramBytes(64 << 20).build();
+        DmaMemory memory = machine.addDevice(DeviceConfig.named("nic")).dma().memory();
+        DmaPages pages = Objects.requireNonNull(memory.allocPages(0x1000, DmaDirection.BIDIRECTIONAL, Gfp.KERNEL));
+        memory.freePages(0x1000, pages.physAddr(), pages.dmaAddr(), DmaDirection.BIDIRECTIONAL);
+        assertThatThrownBy(
+                        () -> memory.freePages(0x1000, pages.physAddr(), pages.dmaAddr(), DmaDirection.BIDIRECTIONAL))
+                .isInstanceOf(IllegalStateException.class);
+        List<String> violations = new ArrayList<>();
+        machine.checkIdle(violations::add);
+        assertThat(violations).isEmpty();
     }
 }

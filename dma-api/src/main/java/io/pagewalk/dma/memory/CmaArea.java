@@ -7,6 +7,8 @@ import java.util.BitSet;
  * is taken. Implements what dma-core:ALC-9 asks of an area. Thread-safe, by one lock.
  */
 public final class CmaArea {
+    private static final int MAX_ORDER = 30;
+
     private final String name;
     private final PhysRange range;
     private final BitSet used;
@@ -26,7 +28,12 @@ public final class CmaArea {
         }
         this.name = name;
         this.range = range;
-        this.pages = Math.toIntExact(range.sizeBytes() >>> Addresses.PAGE_SHIFT);
+        long count = range.sizeBytes() >>> Addresses.PAGE_SHIFT;
+        if (count > Integer.MAX_VALUE) {
+            throw new IllegalArgumentException(range + " of CMA area " + name + " has " + count + " pages, at most "
+                    + Integer.MAX_VALUE + " can be kept");
+        }
+        this.pages = (int) count;
         this.used = new BitSet(pages);
     }
 
@@ -54,8 +61,13 @@ public final class CmaArea {
      * @param count how many, at least 1
      * @param alignOrder binary logarithm of the pages that the physical page number is a multiple of
      * @return the physical address of the first, or {@link PageAllocator#NO_PAGE}
+     * @throws IllegalArgumentException when the count is not positive, or no page number has such an order
      */
     public synchronized long alloc(long count, int alignOrder) {
+        if (count < 1 || alignOrder < 0 || alignOrder > MAX_ORDER) {
+            throw new IllegalArgumentException(count + " pages of order " + alignOrder + " from CMA area " + name
+                    + ": at least one, order 0 to " + MAX_ORDER);
+        }
         long firstPfn = range.first() >>> Addresses.PAGE_SHIFT;
         int at = aligned(firstPfn, used.nextClearBit(0), alignOrder);
         while (count <= pages - (long) at) {
@@ -71,7 +83,7 @@ public final class CmaArea {
 
     /** The first index from one on whose page number is a multiple of the alignment. */
     private static int aligned(long firstPfn, int index, int alignOrder) {
-        return Math.toIntExact(Addresses.alignUp(firstPfn + index, 1L << alignOrder) - firstPfn);
+        return (int) Math.min(Integer.MAX_VALUE, Addresses.alignUp(firstPfn + index, 1L << alignOrder) - firstPfn);
     }
 
     /**
@@ -83,7 +95,10 @@ public final class CmaArea {
      * @throws IllegalStateException when a page of them is free
      */
     public synchronized boolean release(long physAddr, long count) {
-        if (!Addresses.contains(range.first(), range.sizeBytes(), physAddr, count << Addresses.PAGE_SHIFT)) {
+        if (!Addresses.isAligned(physAddr, Addresses.PAGE_SIZE)
+                || count < 1
+                || count > pages
+                || !Addresses.contains(range.first(), range.sizeBytes(), physAddr, count << Addresses.PAGE_SHIFT)) {
             return false;
         }
         int first = (int) ((physAddr - range.first()) >>> Addresses.PAGE_SHIFT);

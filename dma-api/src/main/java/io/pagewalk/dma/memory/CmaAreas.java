@@ -37,6 +37,9 @@ public final class CmaAreas {
      * @return this
      */
     public CmaAreas withNode(int node, PhysRange range) {
+        if (node < 0) {
+            throw new IllegalArgumentException("there is no NUMA node " + node);
+        }
         byNode.put(node, new CmaArea("numa" + node, range));
         return this;
     }

@@ -116,15 +116,11 @@ final class IommuBounce {
     }
 
     void syncForCpu(int cpu, long physAddr, long sizeBytes, DmaDirection direction) {
-        if (pool.contains(physAddr)) {
-            pool.syncForCpu(device, cpu, physAddr, sizeBytes, direction);
-        }
+        pool.syncForCpu(device, cpu, physAddr, sizeBytes, direction);
     }
 
     void syncForDevice(int cpu, long physAddr, long sizeBytes, DmaDirection direction) {
-        if (pool.contains(physAddr)) {
-            pool.syncForDevice(device, cpu, physAddr, sizeBytes, direction);
-        }
+        pool.syncForDevice(device, cpu, physAddr, sizeBytes, direction);
     }
 
     /** BNC-3. */

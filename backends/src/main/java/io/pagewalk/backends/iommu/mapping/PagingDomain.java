@@ -70,11 +70,19 @@ final class PagingDomain extends TableDomain implements IommuPagingDomain {
         if ((gfp & REFUSED_GFP) != 0) {
             return refuseGfp(gfp);
         }
+        if (wraps(iova, sizeBytes)) {
+            return -Errno.EINVAL;
+        }
         int result = core().map(iova, physAddr, sizeBytes, prot);
         if (result == 0 && sizeBytes != 0) {
             enter(iova, physAddr, sizeBytes, prot, owner);
         }
         return result;
+    }
+
+    /** No table has a place for what goes on at 0 again; it is refused whole (iommu:VTD-14, of a range's last page). */
+    private static boolean wraps(long iova, long sizeBytes) {
+        return sizeBytes != 0 && Addresses.lessThan(Addresses.last(iova, sizeBytes), iova);
     }
 
     private int refuseGfp(int gfp) {
@@ -103,6 +111,16 @@ final class PagingDomain extends TableDomain implements IommuPagingDomain {
 
     @Override
     public long mapSg(long iova, SgTable sg, int nents, int prot, String owner) {
+        if (nents < 0 || nents > sg.entries()) {
+            throw new IllegalArgumentException(nents + " entries of a list of " + sg.entries());
+        }
+        long sizeBytes = 0;
+        for (int i = 0; i < nents; i++) {
+            sizeBytes += sg.lengthBytes(i);
+        }
+        if (nents == 0 || wraps(iova, sizeBytes)) {
+            return nents == 0 ? 0 : -Errno.EINVAL;
+        }
         long mapped = core().mapSg(iova, sg, nents, prot);
         long at = iova;
         for (int i = 0; i < nents && mapped > at - iova; i++) {

@@ -348,4 +348,28 @@ class IommuPagingDomainTest {
                 .as("the cursor is where it was")
                 .isEqualTo(0x800_0000);
     }
+
+    @Test
+    @DisplayName("iommu:VTD-14: a range that goes on at 0 is refused whole, with nothing mapped")
+    void rangesThatWrapMapNothing() {
+        SgTable sg = new SgTable(2).add(0x100_0000, PAGE).add(0x200_0000, PAGE);
+        assertThat(domain.attach(edu)).isZero();
+        assertThat(domain.map(-PAGE, PAGE, 2 * PAGE, RW)).isEqualTo(-Errno.EINVAL);
+        assertThat(domain.map(PAGE, PAGE, -PAGE, RW)).isEqualTo(-Errno.EINVAL);
+        assertThat(domain.mapSg(-PAGE, sg, 2, RW, "list")).isEqualTo(-Errno.EINVAL);
+        assertThat(domain.leaves()).isEmpty();
+        assertThat(domain.find(0)).isNull();
+    }
+
+    @Test
+    void listsAreMappedUpToTheirEntriesOnly() {
+        SgTable sg = new SgTable(4).add(0x100_0000, PAGE);
+        for (int nents : new int[] {-1, 2, 5, Integer.MAX_VALUE}) {
+            assertThatThrownBy(() -> domain.mapSg(PAGE, sg, nents, RW, "list"))
+                    .isInstanceOf(IllegalArgumentException.class)
+                    .hasMessage(nents + " entries of a list of 1");
+        }
+        assertThat(domain.mapSg(PAGE, sg, 0, RW, "list")).isZero();
+        assertThat(domain.leaves()).isEmpty();
+    }
 }
