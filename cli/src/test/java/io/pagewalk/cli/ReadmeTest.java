@@ -56,6 +56,17 @@ class ReadmeTest {
         assertThat(withoutTimes(readme())).containsAll(printed);
     }
 
+    @Test
+    void theVectorsItCountsAreTheOnesThatAgree() throws IOException {
+        List<String> printed = Ran.pagewalk("conform")
+                .out()
+                .lines()
+                .takeWhile(line -> !line.isEmpty())
+                .toList();
+        assertThat(printed).hasSizeGreaterThan(15);
+        assertThat(readme().lines()).containsSequence(printed);
+    }
+
     /** The counts are the same on every host; times, and what depends on them in widths, are not. */
     private static List<String> withoutTimes(String text) {
         return text.lines()

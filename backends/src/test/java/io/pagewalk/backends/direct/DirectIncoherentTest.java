@@ -4,6 +4,7 @@ import static io.pagewalk.dma.DmaDirection.BIDIRECTIONAL;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.pagewalk.backends.RecordingCache;
+import io.pagewalk.backends.swiotlb.Swiotlb;
 import io.pagewalk.dma.ArchConfig;
 import io.pagewalk.dma.ArchDmaAlloc;
 import io.pagewalk.dma.CoherentBuffer;
@@ -184,6 +185,24 @@ class DirectIncoherentTest {
                 .isEqualTo(4);
         assertThat(world.machine.log().warnCount()).isZero();
         world.assertIdle();
+    }
+
+    @Test
+    @DisplayName("ALC-13: what is not inside the global region is warned of once, and left alone")
+    void strayFreeToTheGlobalRegionWarnsOnce() {
+        DirectWorld world = world(arch -> arch.withGlobalPool(true));
+        Device device = incoherent(world);
+        ForeignMemory memory = new ForeignMemory(world.machine);
+        var mem = Swiotlb.of(world.machine).defaultMem();
+        CoherentPages stray = CoherentPages.contiguous(0x5000, 0x1000, 0x5000).withCpuAddr(0xffff_8880_0000_5000L);
+        memory.free(mem, device, stray, 0);
+        assertThat(world.machine.coherentRegions().declareGlobal(0x3000_0000L, 0x4000))
+                .isZero();
+        memory.free(mem, device, stray, 0);
+        assertThat(world.complaints())
+                .containsExactly(device.name() + ": 0xffff888000005000 is not in the global region (dma-core:ALC-13)");
+        assertThat(world.machine.log().count("dma_release_from_global_coherent"))
+                .isEqualTo(2);
     }
 
     @Test
