@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import java.util.Arrays;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** A benchmark that measures failures measures nothing: each body runs once and does what it says. */
@@ -50,6 +51,21 @@ class BenchmarksRunTest {
         assertThat(benchmark.mapUnmapPage())
                 .isEqualTo(benchmark.baselineInterfaceCalls())
                 .isEqualTo(Arrays.stream(BenchmarkMachine.buffers()).sum());
+        benchmark.close();
+    }
+
+    @ParameterizedTest
+    @EnumSource(IommuBenchmark.Work.class)
+    void eachPartOfAnIommuMappingIsDoneByTheLibraryAndByItsTwin(IommuBenchmark.Work work) {
+        IommuBenchmark benchmark = new IommuBenchmark();
+        benchmark.work = work;
+        benchmark.open();
+        long done = benchmark.pagewalk();
+        assertThat(done).isPositive();
+        if (work == IommuBenchmark.Work.LIST_CONTIGUOUS) {
+            assertThat(done).as("one segment").isEqualTo(1);
+        }
+        assertThat(benchmark.baselineNaiveTwin()).isNotNegative();
         benchmark.close();
     }
 }
