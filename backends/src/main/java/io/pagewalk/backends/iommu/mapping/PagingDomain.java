@@ -116,7 +116,7 @@ final class PagingDomain extends TableDomain implements IommuPagingDomain {
         }
         long sizeBytes = 0;
         for (int i = 0; i < nents; i++) {
-            sizeBytes += sg.lengthBytes(i);
+            sizeBytes += takenBytes(sg, i);
         }
         if (nents == 0 || wraps(iova, sizeBytes)) {
             return nents == 0 ? 0 : -Errno.EINVAL;
@@ -124,10 +124,18 @@ final class PagingDomain extends TableDomain implements IommuPagingDomain {
         long mapped = core().mapSg(iova, sg, nents, prot);
         long at = iova;
         for (int i = 0; i < nents && mapped > at - iova; i++) {
-            enter(at, sg.physAddr(i), sg.lengthBytes(i), prot, owner);
-            at += sg.lengthBytes(i);
+            long taken = takenBytes(sg, i);
+            if (taken != 0) {
+                enter(at, sg.physAddr(i), taken, prot, owner);
+            }
+            at += taken;
         }
         return mapped;
+    }
+
+    /** An entry at a bus address takes no part in the run of device addresses (iommu:CORE-21). */
+    private static long takenBytes(SgTable sg, int entry) {
+        return sg.isBusAddress(entry) ? 0 : sg.lengthBytes(entry);
     }
 
     @Override

@@ -18,6 +18,7 @@ import io.pagewalk.dma.scatterlist.SgTable;
 import io.pagewalk.dma.spi.BackendOptions;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Objects;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
@@ -371,5 +372,23 @@ class IommuPagingDomainTest {
         }
         assertThat(domain.mapSg(PAGE, sg, 0, RW, "list")).isZero();
         assertThat(domain.leaves()).isEmpty();
+    }
+
+    @Test
+    @DisplayName("iommu:CORE-21: entries that take no device addresses move nobody's in the book of owners")
+    void emptyEntriesAndBusAddressesHaveNoPlaceAmongTheOwners() {
+        SgTable sg = new SgTable(4)
+                .add(0x100_0000, PAGE)
+                .add(0x200_0000, 0)
+                .add(0x300_0000, 4 * PAGE)
+                .add(0x400_0000, PAGE);
+        sg.setBusAddress(2, true);
+        assertThat(domain.attach(edu)).isZero();
+        assertThat(domain.mapSg(16 * PAGE, sg, 4, RW, "list")).isEqualTo(2 * PAGE);
+        LiveMapping first = Objects.requireNonNull(domain.find(16 * PAGE));
+        LiveMapping second = Objects.requireNonNull(domain.find(17 * PAGE));
+        assertThat(first.physAddr()).isEqualTo(domain.iovaToPhys(16 * PAGE)).isEqualTo(0x100_0000);
+        assertThat(second.physAddr()).isEqualTo(domain.iovaToPhys(17 * PAGE)).isEqualTo(0x400_0000);
+        assertThat(domain.find(18 * PAGE)).isNull();
     }
 }
