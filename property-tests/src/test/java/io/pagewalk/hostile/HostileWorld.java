@@ -21,6 +21,7 @@ import io.pagewalk.dma.Gfp;
 import io.pagewalk.dma.Interrupts;
 import io.pagewalk.dma.KernelBugException;
 import io.pagewalk.dma.KernelConfig;
+import io.pagewalk.dma.KernelHazardException;
 import io.pagewalk.dma.KernelLog;
 import io.pagewalk.dma.KernelTimer;
 import io.pagewalk.dma.Machine;
@@ -402,6 +403,7 @@ final class HostileWorld implements AutoCloseable {
                 || thrown instanceof IllegalStateException
                 || thrown instanceof ReadOnlyBufferException
                 || thrown instanceof KernelBugException
+                || thrown instanceof KernelHazardException
                 || thrown instanceof DmaException;
         if (!documented) {
             throw new AssertionError("undocumented " + thrown + ": " + last(), thrown);
