@@ -2,6 +2,7 @@
 module io.pagewalk.conformance {
     requires io.pagewalk.backends;
     requires io.pagewalk.dma;
+    requires io.pagewalk.rdma;
     requires com.fasterxml.jackson.core;
     requires com.fasterxml.jackson.databind;
     requires static transitive org.jspecify;

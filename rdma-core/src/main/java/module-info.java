@@ -1,0 +1,8 @@
+/** RDMA memory registration: process memory and pinning, umem, and the verbs that stand on them. */
+module io.pagewalk.rdma {
+    requires transitive io.pagewalk.dma;
+    requires static transitive org.jspecify;
+
+    exports io.pagewalk.rdma;
+    exports io.pagewalk.rdma.mm;
+}
