@@ -25,4 +25,42 @@ public enum KernelModel {
     public boolean mapsListsWithRemoteError() {
         return this != LINUX_5;
     }
+
+    /**
+     * Whether pages of a shared file mapping with dirty tracking cannot be pinned for long and for writing (rdma:GUP-8,
+     * step 5a; QRK-2).
+     *
+     * @return false for a 5.x kernel
+     */
+    public boolean refusesLongtermWritesToTrackedFiles() {
+        return this != LINUX_5;
+    }
+
+    /**
+     * Whether a read-only pin first replaces a page that is not the process's own by one that is (rdma:GUP-10, QRK-4).
+     *
+     * @return false for a 5.x kernel
+     */
+    public boolean unsharesBeforeReadOnlyPins() {
+        return this != LINUX_5;
+    }
+
+    /**
+     * Whether fork gives the child a copy of a pinned page at once (rdma:MM-14, QRK-3), and a write fault takes other
+     * references than its own mapping for an owner.
+     *
+     * @return false for a 5.x kernel, whose parent may lose a pinned page on its next write
+     */
+    public boolean keepsPinnedPagesWithTheParent() {
+        return this != LINUX_5;
+    }
+
+    /**
+     * Whether pins of the shared zero page are counted like those of other pages (rdma:MM-15, QRK-4).
+     *
+     * @return true for a 5.x kernel
+     */
+    public boolean countsPinsOfTheZeroPage() {
+        return this == LINUX_5;
+    }
 }

@@ -1,5 +1,6 @@
 package io.pagewalk.backends.iommu.iova;
 
+import io.pagewalk.backends.iommu.range.RangeNodes;
 import io.pagewalk.dma.KernelBugException;
 import io.pagewalk.dma.memory.Addresses;
 

@@ -13,7 +13,7 @@ import org.jspecify.annotations.Nullable;
  * and unwind or invalidate.
  *
  * <p>Implements iommu:CORE-14 to CORE-21, CORE-26, CORE-27, INV-11, DALLOC-6. Thread-safe for disjoint ranges.
- * Allocates only to unwind an error.
+ * Allocates only for errors, and when two threads unmap at once.
  */
 final class IommuCore {
     private static final String SITE = "iommu";
@@ -22,6 +22,8 @@ final class IommuCore {
     private final PageTable table;
     private final IommuDriver driver;
     private final KernelLog log;
+    /** Of unmaps that no CPU is named for: the first takes it, others meanwhile have their own. */
+    private final CpuGathers gathers = new CpuGathers(1);
     /** No hardware knows of the domain before this is set, so that there is nothing to invalidate. */
     private int domainId = NO_DOMAIN_ID;
 
@@ -140,10 +142,10 @@ final class IommuCore {
      * @return bytes unmapped, which may exceed the request
      */
     long unmap(long iova, long sizeBytes) {
-        InvalidationGather gather = new InvalidationGather();
-        gather.init(false);
+        InvalidationGather gather = gathers.take(0, false);
         long unmapped = unmapFast(iova, sizeBytes, gather);
         sync(gather);
+        gathers.give(0, gather);
         return unmapped;
     }
 

@@ -96,15 +96,17 @@ final class PagingDomain extends TableDomain implements IommuPagingDomain {
     /** Where something was mapped before, the tables decide whose it is (iommu:VTD-17, VTD-18). */
     private void enter(long iova, long physAddr, long sizeBytes, int prot, String owner) {
         long last = Addresses.last(iova, sizeBytes);
-        if (book.overlapping(iova, last).isEmpty()) {
-            book.add(new LiveMapping(iova, sizeBytes, physAddr, prot, owner));
-            return;
+        if (!book.addIfFree(iova, sizeBytes, physAddr, prot, owner)) {
+            enterLeaves(iova, last, physAddr, prot, owner);
         }
+    }
+
+    private void enterLeaves(long iova, long last, long physAddr, int prot, String owner) {
         table().forEachLeaf(iova, last, (leafIova, leafPhysAddr, leafBytes, perm) -> {
             long first = Addresses.max(leafIova, iova);
             long leafLast = Addresses.min(Addresses.last(leafIova, leafBytes), last);
             if (leafPhysAddr + (first - leafIova) == physAddr + (first - iova)) {
-                book.add(new LiveMapping(first, leafLast - first + 1, physAddr + (first - iova), prot, owner));
+                book.add(first, leafLast - first + 1, physAddr + (first - iova), prot, owner);
             }
         });
     }

@@ -1,4 +1,4 @@
-package io.pagewalk.backends.iommu.iova;
+package io.pagewalk.backends.iommu.range;
 
 import io.pagewalk.dma.memory.Addresses;
 import java.util.Arrays;
@@ -9,7 +9,7 @@ import java.util.Arrays;
  *
  * <p>Not thread-safe. Allocates only when it grows.
  */
-final class RangeNodes {
+public final class RangeNodes {
     /* A treap: a search tree by `lo`, a heap by a priority scattered from `lo`, so that the expected depth is logarithmic and
      * an insert or a removal rotates less than twice on average. The order is threaded through `prev` and `next` as well, since the
      * allocator steps from neighbour to neighbour and inserts between two of them without a descent: of two neighbours, either
@@ -22,9 +22,9 @@ final class RangeNodes {
      */
 
     /** No range. */
-    static final int NIL = 0;
+    public static final int NIL = 0;
     /** The permanent last range. */
-    static final int ANCHOR = 1;
+    public static final int ANCHOR = 1;
 
     private static final int FIRST_FREE = 2;
     private static final int INITIAL_CAPACITY = 64;
@@ -44,51 +44,108 @@ final class RangeNodes {
     private int freeHead = NIL;
     private int used = FIRST_FREE;
 
-    RangeNodes() {
+    /** Makes the permanent range alone. */
+    public RangeNodes() {
         setLo(ANCHOR, -1L);
         setHi(ANCHOR, -1L);
         set(ANCHOR, LIVE, 1);
     }
 
-    long lo(int node) {
+    /**
+     * Gives where a range begins.
+     *
+     * @param node the range; of a removed one the answer holds until its slot is used again
+     * @return its first pfn
+     */
+    public long lo(int node) {
         return bounds[2 * node];
     }
 
-    long hi(int node) {
+    /**
+     * Gives where a range ends.
+     *
+     * @param node the range; of a removed one the answer holds until its slot is used again
+     * @return its last pfn, inclusive
+     */
+    public long hi(int node) {
         return bounds[2 * node + 1];
     }
 
-    void setLo(int node, long lo) {
+    /**
+     * Moves the beginning of a range.
+     *
+     * @param node the range
+     * @param lo its new first pfn, between its neighbour below and its end
+     */
+    public void setLo(int node, long lo) {
         bounds[2 * node] = lo;
     }
 
-    private void setHi(int node, long hi) {
+    /**
+     * Moves the end of a range.
+     *
+     * @param node the range
+     * @param hi its new last pfn, between its beginning and its neighbour above
+     */
+    public void setHi(int node, long hi) {
         bounds[2 * node + 1] = hi;
     }
 
-    int prev(int node) {
+    /**
+     * Gives the neighbour below.
+     *
+     * @param node a range
+     * @return the next lower one, or {@link #NIL}
+     */
+    public int prev(int node) {
         return links[STRIDE * node + PREV];
     }
 
-    int next(int node) {
+    /**
+     * Gives the neighbour above.
+     *
+     * @param node a range other than the anchor
+     * @return the next higher one, at worst the anchor
+     */
+    public int next(int node) {
         return links[STRIDE * node + NEXT];
     }
 
-    int first() {
+    /**
+     * Gives the lowest range.
+     *
+     * @return it, at worst the anchor
+     */
+    public int first() {
         return first;
     }
 
-    /** How many slots were ever used; those of removed ranges keep their bounds. */
-    int slots() {
+    /**
+     * Counts the slots that were ever used; those of removed ranges keep their bounds.
+     *
+     * @return one more than the highest index there was
+     */
+    public int slots() {
         return used;
     }
 
-    boolean isLive(int node) {
+    /**
+     * Says whether a slot holds a range.
+     *
+     * @param node its index
+     * @return false when the range was removed
+     */
+    public boolean isLive(int node) {
         return get(node, LIVE) != 0;
     }
 
-    /** The lowest range whose last pfn is not below {@code pfn}; at worst the anchor. */
-    int lowestReaching(long pfn) {
+    /**
+     * Finds the lowest range that ends at a pfn or above it.
+     *
+     * @param pfn where
+     * @return the range, at worst the anchor
+     */
+    public int lowestReaching(long pfn) {
         int node = root;
         int best = ANCHOR;
         while (node != NIL) {
@@ -102,8 +159,13 @@ final class RangeNodes {
         return best;
     }
 
-    /** The range that contains {@code pfn}, or {@link #NIL}. */
-    int find(long pfn) {
+    /**
+     * Finds the range that contains a pfn.
+     *
+     * @param pfn where
+     * @return the range, or {@link #NIL}
+     */
+    public int find(long pfn) {
         int node = root;
         while (node != NIL) {
             if (Addresses.lessThan(pfn, lo(node))) {
@@ -117,8 +179,15 @@ final class RangeNodes {
         return NIL;
     }
 
-    /** Inserts a range just below {@code above}, where it must fit. */
-    int insertBelow(int above, long lo, long hi) {
+    /**
+     * Inserts a range just below another one, where it must fit.
+     *
+     * @param above the neighbour above
+     * @param lo first pfn
+     * @param hi last pfn, inclusive
+     * @return the new range
+     */
+    public int insertBelow(int above, long lo, long hi) {
         int node = takeSlot();
         setLo(node, lo);
         setHi(node, hi);
@@ -159,8 +228,12 @@ final class RangeNodes {
         }
     }
 
-    /** Removes a range; not the anchor. */
-    void remove(int node) {
+    /**
+     * Removes a range.
+     *
+     * @param node the range; not the anchor
+     */
+    public void remove(int node) {
         int below = prev(node);
         int above = next(node);
         set(above, PREV, below);
@@ -242,8 +315,12 @@ final class RangeNodes {
         return x ^ x >>> 16;
     }
 
-    /** Whether the search tree and the thread agree on which ranges there are. */
-    boolean isConsistent() {
+    /**
+     * Says whether the search tree and the thread agree on which ranges there are.
+     *
+     * @return false when the structure is broken
+     */
+    public boolean isConsistent() {
         for (int node = first; node != ANCHOR; node = next(node)) {
             if (find(lo(node)) != node || prev(next(node)) != node || !isLive(node)) {
                 return false;
