@@ -6,13 +6,13 @@ import java.util.Objects;
 
 /**
  * A range of a process's memory over a mapped list: what a driver asks of a {@code struct ib_umem} when it fills a
- * device's tables. {@code Umem} adds the pins; a region alone holds nothing and is good for lists made by hand.
+ * device's tables. {@link Umem} adds the pins; a region alone holds nothing and is good for lists made by hand.
  *
  * <p>The list's entries are whole pages: the offset of the first byte in its page is not in it (rdma:UMEM-20).
  *
  * <p>Implements rdma:UMEM-20, UMEM-24 to UMEM-26, UMEM-31, PGSZ-1, PGSZ-9. Not thread-safe.
  */
-public class UmemRegion {
+public sealed class UmemRegion permits Umem {
     /** What {@link #physAddr} and {@link #dmaAddr} answer outside the region's pages. */
     public static final long NOWHERE = -1L;
 
