@@ -22,6 +22,9 @@ public final class Process {
     private final Pinning pinning;
     private final UserAccess access;
     private final Mapper mapper;
+    private final Protection protection;
+    private final Advice advice;
+    private final MemoryLock memoryLock;
     private ProtectionKeys keys = new ProtectionKeys(0);
     private long faultAddress;
     private volatile boolean killed;
@@ -36,6 +39,9 @@ public final class Process {
         pinning = new Pinning(memory, memory.machine(), faults);
         access = new UserAccess(memory.machine().cpuMemory(), faults);
         mapper = new Mapper(space);
+        protection = new Protection(space, mapper);
+        advice = new Advice(space, mapper);
+        memoryLock = new MemoryLock(space, mapper, credentials, faults);
     }
 
     /**
@@ -231,7 +237,16 @@ public final class Process {
     public long mmap(long address, long length, int prot, int flags, UserFile.@Nullable Opened file, long offsetBytes) {
         synchronized (memory.lock()) {
             requireAlive();
-            return mapper.mmap(address, length, prot, flags, file, offsetBytes);
+            boolean locked = (flags & Mmap.MAP_LOCKED) != 0;
+            int refused = locked ? memoryLock.mayMapLocked(length) : 0;
+            if (refused != 0) {
+                return refused;
+            }
+            long mapped = mapper.mmap(address, length, prot, flags, file, offsetBytes);
+            if (locked && mapped >= 0) {
+                memoryLock.lockMapped(mapped, length);
+            }
+            return mapped;
         }
     }
 
@@ -257,6 +272,112 @@ public final class Process {
         synchronized (memory.lock()) {
             requireAlive();
             return mapper.munmap(address, length);
+        }
+    }
+
+    /**
+     * Maps registers or memory of a device, or anything else that has frame numbers but no pages (rdma:MM-20, [vvar]):
+     * IO and PFNMAP.
+     *
+     * @param firstPfn the number of the first frame, RAM or not
+     * @param length bytes, rounded up to pages
+     * @param prot of {@link Mmap}, PROT_*
+     * @return the address, or -EINVAL or -ENOMEM
+     */
+    public long mmapDevice(long firstPfn, long length, int prot) {
+        synchronized (memory.lock()) {
+            requireAlive();
+            return mapper.mapFrames(firstPfn, length, prot, false);
+        }
+    }
+
+    /**
+     * Maps memory of a device that has pages, such as that of a peer on the bus (rdma:GUP-15): MIXEDMAP.
+     *
+     * @param firstPfn the number of the first frame
+     * @param length bytes, rounded up to pages
+     * @param prot of {@link Mmap}, PROT_*
+     * @return the address, or -EINVAL or -ENOMEM
+     */
+    public long mmapDevicePages(long firstPfn, long length, int prot) {
+        synchronized (memory.lock()) {
+            requireAlive();
+            return mapper.mapFrames(firstPfn, length, prot, true);
+        }
+    }
+
+    /**
+     * Changes what may be done with memory: {@code mprotect}.
+     *
+     * @param address the first byte, a multiple of the page size
+     * @param length bytes, rounded up to pages
+     * @param prot of {@link Mmap}, PROT_*
+     * @return 0, -EINVAL, -EACCES or -ENOMEM; ranges before the one that failed are changed
+     */
+    public int mprotect(long address, long length, int prot) {
+        return pkeyMprotect(address, length, prot, 0);
+    }
+
+    /**
+     * Changes what may be done with memory, and its protection key: {@code pkey_mprotect}.
+     *
+     * @param address the first byte, a multiple of the page size
+     * @param length bytes, rounded up to pages
+     * @param prot of {@link Mmap}, PROT_*
+     * @param key the key, 0 to 15
+     * @return 0, -EINVAL, -EACCES or -ENOMEM; ranges before the one that failed are changed
+     * @throws IllegalArgumentException if there is no such key
+     */
+    public int pkeyMprotect(long address, long length, int prot, int key) {
+        if (key < 0 || key >= ProtectionKeys.KEYS) {
+            throw new IllegalArgumentException("protection keys are 0 to 15, not " + key);
+        }
+        synchronized (memory.lock()) {
+            requireAlive();
+            return protection.protect(address, length, prot, key);
+        }
+    }
+
+    /**
+     * Says what is to become of memory: {@code madvise}.
+     *
+     * @param address the first byte, a multiple of the page size
+     * @param length bytes, rounded up to pages
+     * @param kind of {@link Mmap}, MADV_*
+     * @return 0, -EINVAL or -EAGAIN; -ENOMEM when part of it is not mapped, after the rest was done
+     */
+    public int madvise(long address, long length, int kind) {
+        synchronized (memory.lock()) {
+            requireAlive();
+            return advice.advise(address, length, kind);
+        }
+    }
+
+    /**
+     * Locks memory: {@code mlock}.
+     *
+     * @param address an address in the first page
+     * @param length bytes
+     * @return 0, -EPERM, -ENOMEM, -EAGAIN or -EINVAL
+     */
+    public int mlock(long address, long length) {
+        synchronized (memory.lock()) {
+            requireAlive();
+            return memoryLock.lock(address, length);
+        }
+    }
+
+    /**
+     * Unlocks memory: {@code munlock}.
+     *
+     * @param address an address in the first page
+     * @param length bytes
+     * @return 0, -ENOMEM or -EINVAL
+     */
+    public int munlock(long address, long length) {
+        synchronized (memory.lock()) {
+            requireAlive();
+            return memoryLock.unlock(address, length);
         }
     }
 

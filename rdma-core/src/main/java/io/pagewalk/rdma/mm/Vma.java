@@ -45,7 +45,7 @@ final class Vma {
 
     /** What the kernel calls anonymous: neither shared memory nor hugetlb are. */
     boolean isAnonymous() {
-        return file == null && !has(VmFlags.PFNMAP | VmFlags.IO);
+        return file == null && !has(VmFlags.PFNMAP | VmFlags.IO | VmFlags.MIXEDMAP);
     }
 
     boolean isCowMapping() {
