@@ -17,8 +17,11 @@ import org.jspecify.annotations.Nullable;
  * @serial exclude
  */
 @SuppressWarnings("InvalidBlockTag") // javadoc wants it, or comments on the fields of the serialised form
-public record UmemFailure(UmemFailureReason reason, int errno, List<Long> numbers, @Nullable DmaFailure dmaFailure)
-        implements Serializable {
+public record UmemFailure(
+        UmemFailureReason reason,
+        int errno,
+        List<Long> numbers,
+        @Nullable DmaFailure dmaFailure) implements Serializable {
     /**
      * Copies the numbers.
      *

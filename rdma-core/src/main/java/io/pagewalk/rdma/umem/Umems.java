@@ -91,18 +91,13 @@ public final class Umems {
      * @param result takes the registration, or the cause of the failure
      * @return 0; with nothing held and nothing charged -EINVAL, -EPERM, -EOPNOTSUPP or -ENOMEM of the checks, or what
      *     pinning, listing or mapping gave
-     * @throws IllegalArgumentException when device and process are of different machines
+     * @throws IllegalArgumentException when device or process is of another machine
+     * @throws IllegalStateException when the process has exited; nothing changes then
      * @throws IndexOutOfBoundsException when there is no such CPU
      */
     public int get(
-            IbDevice device,
-            int cpu,
-            Process process,
-            long userAddr,
-            long sizeBytes,
-            int access,
-            UmemResult result) {
-        requireThisMachine(device, process);
+            IbDevice device, int cpu, Process process, long userAddr, long sizeBytes, int access, UmemResult result) {
+        requireReady(device, process);
         IbDma dma = device.dma(cpu);
         int refused = refuse(process, userAddr, sizeBytes, access, result);
         if (refused != 0) {
@@ -116,17 +111,19 @@ public final class Umems {
         owner.grab();
         int error = fill(umem, process, dma, access, result);
         if (error != 0) {
-            umem.markReleased();
             owner.drop();
             return error;
         }
         return result.made(umem);
     }
 
-    private void requireThisMachine(IbDevice device, Process process) {
+    private void requireReady(IbDevice device, Process process) {
         if (device.machine() != machine || process.machine() != machine) {
             throw new IllegalArgumentException(
                     "device " + device + " and " + process + " must both be of the machine that registers");
+        }
+        if (process.hasExited()) {
+            throw new IllegalStateException(process + " registers nothing any more");
         }
     }
 
@@ -139,7 +136,8 @@ public final class Umems {
             return result.failed(UmemFailureReason.RANGE_WRAPS, Errno.EINVAL, userAddr, sizeBytes);
         }
         if (!process.canDoMlock()) {
-            return result.failed(UmemFailureReason.MAY_NOT_LOCK, Errno.EPERM, pagesOf(userAddr, sizeBytes) * PAGE_BYTES);
+            return result.failed(
+                    UmemFailureReason.MAY_NOT_LOCK, Errno.EPERM, pagesOf(userAddr, sizeBytes) * PAGE_BYTES);
         }
         if ((access & AccessFlags.ON_DEMAND) != 0) {
             return result.failed(UmemFailureReason.ON_DEMAND, Errno.EOPNOTSUPP);
@@ -263,8 +261,8 @@ public final class Umems {
     // ---- releasing
 
     /**
-     * {@code ib_umem_release}: unmaps, unpins and gives back the charge, to who registered, whoever calls (rdma:UMEM-22).
-     * Pages of a writable registration are dirty afterwards, written or not.
+     * {@code ib_umem_release}: unmaps, unpins and gives back the charge, to who registered, whoever calls
+     * (rdma:UMEM-22). Pages of a writable registration are dirty afterwards, written or not.
      *
      * @param umem the registration; null does nothing
      * @throws IllegalStateException when it was released already, or is another machine's; nothing changes then
