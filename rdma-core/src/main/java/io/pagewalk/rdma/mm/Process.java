@@ -13,6 +13,7 @@ import org.jspecify.annotations.Nullable;
  * <p>Calls of the kernel answer with a negated errno where they fail. Thread-safe: two calls of one machine's processes
  * never overlap.
  */
+@SuppressWarnings("JavaLangClash") // the kernel's word for it; nothing here starts programs
 public final class Process {
     private final UserMemory memory;
     private final int pid;
