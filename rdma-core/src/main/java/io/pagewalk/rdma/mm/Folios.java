@@ -85,7 +85,7 @@ final class Folios {
     /** Makes a folio of frames that belonged to none. */
     void create(long headPfn, int order, int bits) {
         for (long pfn = headPfn; pfn < headPfn + (1L << order); pfn++) {
-            groupOf(pfn).states[slotOf(pfn)] = bits | order << ORDER_SHIFT;
+            groupOf(pfn).states[slotOf(pfn)] = bits | (order << ORDER_SHIFT);
         }
     }
 
@@ -151,7 +151,7 @@ final class Folios {
         if (leaves[leafIndex] == null) {
             leaves[leafIndex] = new Group[1 << LEAF_SHIFT];
         }
-        int index = (int) key & (1 << LEAF_SHIFT) - 1;
+        int index = (int) key & ((1 << LEAF_SHIFT) - 1);
         Group group = leaves[leafIndex][index];
         if (group == null) {
             group = new Group();
@@ -163,6 +163,6 @@ final class Folios {
     }
 
     private static int slotOf(long pfn) {
-        return (int) pfn & GROUP_FRAMES - 1;
+        return (int) pfn & (GROUP_FRAMES - 1);
     }
 }

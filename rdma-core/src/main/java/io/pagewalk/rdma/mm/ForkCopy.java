@@ -1,7 +1,5 @@
 package io.pagewalk.rdma.mm;
 
-import io.pagewalk.dma.memory.PageFrames;
-
 /**
  * Copies an address space for a child: its ranges, and of its page table what a fault could not bring back. Implements
  * rdma:MM-13 and MM-14.
@@ -12,7 +10,6 @@ final class ForkCopy {
     private final UserMemory memory;
     private final UserPages pages;
     private final Folios folios;
-    private final PageFrames frames;
 
     ForkCopy(AddressSpace parent, AddressSpace child) {
         this.parent = parent;
@@ -20,7 +17,6 @@ final class ForkCopy {
         memory = parent.memory();
         pages = memory.pages();
         folios = memory.folios();
-        frames = memory.machine().frames();
     }
 
     /** False when there is not enough memory; the child then has a part. */

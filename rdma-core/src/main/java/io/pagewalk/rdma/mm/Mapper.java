@@ -118,7 +118,7 @@ final class Mapper {
     private long place(long address, long length, int flags, long vmFlags) {
         boolean huge = (vmFlags & VmFlags.HUGETLB) != 0;
         long align = huge ? UserPages.HUGE_BYTES : Addresses.PAGE_SIZE;
-        if (length == 0 || huge && !Addresses.isAligned(length, align)) {
+        if (length == 0 || (huge && !Addresses.isAligned(length, align))) {
             return -Errno.EINVAL;
         }
         if (!Addresses.lessOrEqual(length, TASK_SIZE)) {
@@ -149,8 +149,8 @@ final class Mapper {
     // ---- frames without files
 
     /** Maps frames as they are: bare numbers, or device pages that have references. */
-    long mapFrames(long firstPfn, long length, int prot, boolean withPages) {
-        long place = place(0, length, 0, 0);
+    long mapFrames(long address, long firstPfn, long length, int prot, boolean withPages) {
+        long place = place(address, length, 0, 0);
         if (place < 0) {
             return place;
         }

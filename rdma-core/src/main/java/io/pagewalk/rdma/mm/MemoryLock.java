@@ -30,7 +30,7 @@ final class MemoryLock {
         if (!Addresses.lessOrEqual(start, end) || !Addresses.lessOrEqual(end, Mapper.TASK_SIZE)) {
             return Addresses.lessThan(end, start) ? -Errno.EINVAL : -Errno.ENOMEM;
         }
-        long added = (end - start >>> Addresses.PAGE_SHIFT) - lockedWithin(start, end);
+        long added = ((end - start) >>> Addresses.PAGE_SHIFT) - lockedWithin(start, end);
         if (exceedsLimit(added)) {
             return -Errno.ENOMEM;
         }
@@ -74,7 +74,7 @@ final class MemoryLock {
         long pages = 0;
         for (Vma vma : space.vmas().overlapping(start, end)) {
             if (vma.has(VmFlags.LOCKED)) {
-                pages += Math.min(end, vma.end) - Math.max(start, vma.start) >>> Addresses.PAGE_SHIFT;
+                pages += (Math.min(end, vma.end) - Math.max(start, vma.start)) >>> Addresses.PAGE_SHIFT;
             }
         }
         return pages;

@@ -25,8 +25,8 @@ final class PageTable {
 
     /** The leaf that holds a page's entry; null when no page near it was ever mapped. */
     long @Nullable [] leaf(long vpn) {
-        long[][][] upper = root[(int) (vpn >>> 3 * LEVEL_BITS)];
-        long[][] middle = upper == null ? null : upper[indexOf(vpn >>> 2 * LEVEL_BITS)];
+        long[][][] upper = root[(int) (vpn >>> (3 * LEVEL_BITS))];
+        long[][] middle = upper == null ? null : upper[indexOf(vpn >>> (2 * LEVEL_BITS))];
         return middle == null ? null : middle[indexOf(vpn >>> LEVEL_BITS)];
     }
 
@@ -37,7 +37,7 @@ final class PageTable {
 
     /** Makes room for a page's entry; false when there is no memory for a table. */
     boolean prepare(long vpn) {
-        int top = (int) (vpn >>> 3 * LEVEL_BITS);
+        int top = (int) (vpn >>> (3 * LEVEL_BITS));
         if (root[top] == null) {
             if (tablePages.fails()) {
                 return false;
@@ -45,7 +45,7 @@ final class PageTable {
             root[top] = new long[LEAF_ENTRIES][][];
         }
         long[][][] upper = root[top];
-        int second = indexOf(vpn >>> 2 * LEVEL_BITS);
+        int second = indexOf(vpn >>> (2 * LEVEL_BITS));
         if (upper[second] == null) {
             if (tablePages.fails()) {
                 return false;
@@ -77,7 +77,7 @@ final class PageTable {
         while (at < endVpn) {
             long[] leaf = leaf(at);
             if (leaf == null) {
-                at = (at | LEAF_ENTRIES - 1) + 1;
+                at = (at | (LEAF_ENTRIES - 1)) + 1;
             } else if (leaf[indexOf(at)] != Pte.NONE) {
                 return at;
             } else {
@@ -88,6 +88,6 @@ final class PageTable {
     }
 
     static int indexOf(long vpn) {
-        return (int) vpn & LEAF_ENTRIES - 1;
+        return (int) vpn & (LEAF_ENTRIES - 1);
     }
 }

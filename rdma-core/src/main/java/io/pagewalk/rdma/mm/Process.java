@@ -13,6 +13,7 @@ import org.jspecify.annotations.Nullable;
  * <p>Calls of the kernel answer with a negated errno where they fail. Thread-safe: two calls of one machine's processes
  * never overlap.
  */
+@SuppressWarnings("JavaLangClash") // the kernel's word for it; nothing here starts programs
 public final class Process {
     private final UserMemory memory;
     private final int pid;
@@ -279,30 +280,32 @@ public final class Process {
      * Maps registers or memory of a device, or anything else that has frame numbers but no pages (rdma:MM-20, [vvar]):
      * IO and PFNMAP.
      *
+     * @param address where, if nothing is there; 0 for anywhere
      * @param firstPfn the number of the first frame, RAM or not
      * @param length bytes, rounded up to pages
      * @param prot of {@link Mmap}, PROT_*
      * @return the address, or -EINVAL or -ENOMEM
      */
-    public long mmapDevice(long firstPfn, long length, int prot) {
+    public long mmapDevice(long address, long firstPfn, long length, int prot) {
         synchronized (memory.lock()) {
             requireAlive();
-            return mapper.mapFrames(firstPfn, length, prot, false);
+            return mapper.mapFrames(address, firstPfn, length, prot, false);
         }
     }
 
     /**
      * Maps memory of a device that has pages, such as that of a peer on the bus (rdma:GUP-15): MIXEDMAP.
      *
+     * @param address where, if nothing is there; 0 for anywhere
      * @param firstPfn the number of the first frame
      * @param length bytes, rounded up to pages
      * @param prot of {@link Mmap}, PROT_*
      * @return the address, or -EINVAL or -ENOMEM
      */
-    public long mmapDevicePages(long firstPfn, long length, int prot) {
+    public long mmapDevicePages(long address, long firstPfn, long length, int prot) {
         synchronized (memory.lock()) {
             requireAlive();
-            return mapper.mapFrames(firstPfn, length, prot, true);
+            return mapper.mapFrames(address, firstPfn, length, prot, true);
         }
     }
 

@@ -51,7 +51,7 @@ final class Protection {
             return failed;
         }
         for (Vma part : space.vmas().overlapping(start, end)) {
-            part.flags = part.flags & ~VmFlags.ACCESS | access;
+            part.flags = (part.flags & ~VmFlags.ACCESS) | access;
             part.protectionKey = key;
             changeEntries(part);
         }

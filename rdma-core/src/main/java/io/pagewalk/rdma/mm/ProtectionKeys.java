@@ -10,7 +10,7 @@ record ProtectionKeys(int pkru) {
     static final int KEYS = 16;
 
     boolean allow(int key, boolean write) {
-        int denied = pkru >>> 2 * key & 3;
+        int denied = (pkru >>> (2 * key)) & 3;
         return write ? denied == 0 : (denied & 1) == 0;
     }
 }

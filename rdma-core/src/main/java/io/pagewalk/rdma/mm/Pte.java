@@ -32,7 +32,7 @@ final class Pte {
     private Pte() {}
 
     static long of(long pfn, int protectionKey, long bits) {
-        return pfn << Addresses.PAGE_SHIFT | (long) protectionKey << KEY_SHIFT | bits;
+        return (pfn << Addresses.PAGE_SHIFT) | ((long) protectionKey << KEY_SHIFT) | bits;
     }
 
     static long pfn(long pte) {
@@ -40,7 +40,7 @@ final class Pte {
     }
 
     static long withPfn(long pte, long pfn) {
-        return pte & ~PFN_MASK | pfn << Addresses.PAGE_SHIFT;
+        return (pte & ~PFN_MASK) | (pfn << Addresses.PAGE_SHIFT);
     }
 
     static int protectionKey(long pte) {
@@ -48,7 +48,7 @@ final class Pte {
     }
 
     static long withProtectionKey(long pte, int key) {
-        return pte & ~KEY_MASK | (long) key << KEY_SHIFT;
+        return (pte & ~KEY_MASK) | ((long) key << KEY_SHIFT);
     }
 
     static boolean has(long pte, long bit) {

@@ -133,7 +133,7 @@ final class SlowPin {
 
     /** A page that the process itself may not touch is there for a forced pin all the same. */
     private static boolean isThere(Vma vma, long pte) {
-        return Pte.has(pte, Pte.PRESENT) || Pte.has(pte, Pte.PROTNONE) && !vma.isAccessible();
+        return Pte.has(pte, Pte.PRESENT) || (Pte.has(pte, Pte.PROTNONE) && !vma.isAccessible());
     }
 
     /** GUP-11. */

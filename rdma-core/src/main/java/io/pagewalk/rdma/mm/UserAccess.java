@@ -60,7 +60,7 @@ final class UserAccess {
 
     private static long physAddr(Process process, long address) {
         long pte = process.addressSpace().table().get(address >>> Addresses.PAGE_SHIFT);
-        return Pte.pfn(pte) << Addresses.PAGE_SHIFT | address & ~Addresses.PAGE_MASK;
+        return (Pte.pfn(pte) << Addresses.PAGE_SHIFT) | (address & ~Addresses.PAGE_MASK);
     }
 
     /** Makes a page ready for an access, as the processor and the page fault do together. */

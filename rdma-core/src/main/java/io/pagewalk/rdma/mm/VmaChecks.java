@@ -40,7 +40,7 @@ final class VmaChecks {
     }
 
     private static boolean allowsRead(Vma vma, int gupFlags) {
-        return vma.has(VmFlags.READ) || isForced(gupFlags) && vma.has(VmFlags.MAYREAD);
+        return vma.has(VmFlags.READ) || (isForced(gupFlags) && vma.has(VmFlags.MAYREAD));
     }
 
     private static boolean isForced(int gupFlags) {
