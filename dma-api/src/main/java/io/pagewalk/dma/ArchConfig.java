@@ -1,5 +1,6 @@
 package io.pagewalk.dma;
 
+import io.pagewalk.dma.memory.Addresses;
 import io.pagewalk.dma.memory.ZoneLimits;
 import org.jspecify.annotations.Nullable;
 
@@ -162,8 +163,13 @@ public final class ArchConfig {
      *
      * @param mask the bit of an address that asks for encryption, {@code sme_me_mask}; 0 for none (DIR-1)
      * @return a changed copy
+     * @throws IllegalArgumentException when the bit lies inside a page
      */
     public ArchConfig withEncryptionMask(long mask) {
+        if ((mask & ~Addresses.PAGE_MASK) != 0) {
+            throw new IllegalArgumentException(
+                    "an encryption mask of " + Addresses.hex(mask) + " has bits of an offset in a page");
+        }
         ArchConfig copy = copy();
         copy.encryptionMask = mask;
         return copy;

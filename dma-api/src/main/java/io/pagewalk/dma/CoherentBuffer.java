@@ -31,6 +31,11 @@ public final class CoherentBuffer implements AutoCloseable {
         return allocation;
     }
 
+    CoherentPages livePages() {
+        requireOpen();
+        return pages;
+    }
+
     /**
      * The address that the CPU's half of the driver uses, and gives to the calls that free by address.
      *

@@ -48,11 +48,7 @@ public final class CoherentRegion {
         if (!begins || !machine.ram().contains(physAddr, sizeBytes) || count >= Integer.MAX_VALUE) {
             return null;
         }
-        long[] pagePhysAddrs = new long[(int) count];
-        for (int i = 0; i < pagePhysAddrs.length; i++) {
-            pagePhysAddrs[i] = physAddr + i * Addresses.PAGE_SIZE;
-        }
-        long cpuBase = machine.kernelMemory().vmap(pagePhysAddrs);
+        long cpuBase = machine.kernelMemory().vmapContiguous(physAddr, count);
         return cpuBase == 0 ? null : new CoherentRegion(machine, physAddr, cpuBase, (int) count, deviceBase);
     }
 

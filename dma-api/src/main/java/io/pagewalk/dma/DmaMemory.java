@@ -247,6 +247,12 @@ public final class DmaMemory {
         }
     }
 
+    /** Whether there is memory at an address, of a path or of the region that the device still has. */
+    boolean canFree(long cpuAddr) {
+        CoherentAllocation live = device.liveAllocations().at(cpuAddr);
+        return live != null && (live.region() == null || live.region() == device.coherentRegion());
+    }
+
     private void freeByPath(@Nullable CoherentAllocation live, long cpuAddr, int attrs) {
         if (live == null || live.region() != null) {
             throw new IllegalStateException(device.name() + " has no coherent memory at " + Addresses.hex(cpuAddr)
@@ -336,12 +342,13 @@ public final class DmaMemory {
      * @param attrs bits of {@link DmaAttrs}
      * @return 0, or a negated errno such as -ENXIO with the table left empty
      * @throws IllegalArgumentException when the table is not empty
+     * @throws IllegalStateException when the memory was freed
      */
     public int getSgTable(SgTable sg, CoherentBuffer buffer, long sizeBytes, int attrs) {
         if (sg.origNents() != 0) {
             throw new IllegalArgumentException("the table has " + sg.origNents() + " entries already");
         }
-        return ops.getSgTable(device, sg, buffer.allocation().pages(), sizeBytes, attrs);
+        return ops.getSgTable(device, sg, buffer.livePages(), sizeBytes, attrs);
     }
 
     /**
@@ -352,9 +359,10 @@ public final class DmaMemory {
      * @param sizeBytes how much of it
      * @param attrs bits of {@link DmaAttrs}
      * @return the outcome; -ENXIO when the part is not inside, or the path cannot show memory at all
+     * @throws IllegalStateException when the memory was freed
      */
     public UserMapping mmap(UserVma vma, CoherentBuffer buffer, long sizeBytes, int attrs) {
-        CoherentPages pages = buffer.allocation().pages();
+        CoherentPages pages = buffer.livePages();
         UserMapping answer = device.allocatesByOwnOps() ? null : mmapOfRegions(vma, pages.cpuAddr(), sizeBytes, attrs);
         return answer != null ? answer : ops.mmap(device, vma, pages, sizeBytes, attrs);
     }

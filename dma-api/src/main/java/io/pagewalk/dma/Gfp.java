@@ -1,5 +1,7 @@
 package io.pagewalk.dma;
 
+import io.pagewalk.dma.memory.Zone;
+
 /**
  * The allocation flags that the DMA API looks at. Bits of the kernel's own that it does not look at are not modelled.
  *
@@ -59,5 +61,18 @@ public final class Gfp {
      */
     public static boolean choosesZone(int gfp) {
         return (gfp & ZONES) != 0;
+    }
+
+    /**
+     * Gives the highest zone that a caller may have memory of.
+     *
+     * @param gfp the set
+     * @return DMA before DMA32, NORMAL when neither was asked for
+     */
+    public static Zone zone(int gfp) {
+        if (has(gfp, DMA)) {
+            return Zone.DMA;
+        }
+        return has(gfp, DMA32) ? Zone.DMA32 : Zone.NORMAL;
     }
 }

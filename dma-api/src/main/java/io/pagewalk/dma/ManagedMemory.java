@@ -86,10 +86,17 @@ public final class ManagedMemory {
                                 + Addresses.hex(dmaAddr) + " (dma-core:FE-73)");
     }
 
-    /** Frees everything that is left, on this CPU, the latest first. */
+    /**
+     * Frees everything that is left, on this CPU, the latest first. What its driver freed past the record is not freed
+     * again, as a kernel would do.
+     */
     void releaseAll() {
         for (ManagedResources.Entry entry = resources.takeLatest(); entry != null; entry = resources.takeLatest()) {
-            memory.freeAttrs(entry.sizeBytes(), entry.cpuAddr(), entry.dmaAddr(), entry.attrs());
+            if (memory.canFree(entry.cpuAddr())) {
+                memory.freeAttrs(entry.sizeBytes(), entry.cpuAddr(), entry.dmaAddr(), entry.attrs());
+            } else {
+                warn("dmam_release", "freed already", entry.sizeBytes(), entry.cpuAddr(), entry.dmaAddr());
+            }
         }
     }
 }

@@ -119,9 +119,14 @@ public final class NoncontiguousMemory {
     }
 
     /** The pages of the list in order, no more than the size has. */
-    private static long[] pages(long sizeBytes, SgTable sg) {
-        long wanted = pageCount(sizeBytes);
-        long[] pages = new long[(int) Addresses.min(wanted, pagesOf(sg))];
+    private long[] pages(long sizeBytes, SgTable sg) {
+        long wanted = Addresses.min(pageCount(sizeBytes), pagesOf(sg));
+        long there = machine.ram().sizeBytes() >>> Addresses.PAGE_SHIFT;
+        if (Addresses.lessThan(there, wanted)) {
+            throw new IllegalArgumentException("the table names " + Long.toUnsignedString(wanted)
+                    + " pages of noncontiguous memory, and the machine's RAM has " + there);
+        }
+        long[] pages = new long[(int) wanted];
         int done = 0;
         for (int i = 0; i < sg.origNents() && done < pages.length; i++) {
             long end = Math.min(pages.length, done + pageCount(sg.lengthBytes(i)));

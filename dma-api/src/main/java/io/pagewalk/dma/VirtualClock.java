@@ -13,6 +13,8 @@ import org.jspecify.annotations.Nullable;
  * <p>Thread-safe; callbacks run on the thread that advances, outside the clock's lock.
  */
 public final class VirtualClock {
+    private static final int MAX_FIRED_AT_ONCE = 1_000_000;
+
     private final PriorityQueue<KernelTimer> armed = new PriorityQueue<>(KernelTimer.BY_DEADLINE);
     private final Map<String, KernelTimer> named = new HashMap<>();
     private volatile long nowNanos;
@@ -93,6 +95,8 @@ public final class VirtualClock {
      * advance.
      *
      * @param momentNanos the moment, in nanoseconds since the machine started
+     * @throws IllegalStateException when a million timers fell due one after the other without time moving: a callback
+     *     arms its timer again without a delay
      */
     public void advanceTo(long momentNanos) {
         if (!startsAdvance(momentNanos)) {
@@ -100,14 +104,26 @@ public final class VirtualClock {
         }
         boolean arrived = false;
         try {
-            for (KernelTimer due = nextDue(); due != null; due = nextDue()) {
-                due.fire();
-            }
+            fireUpToTarget();
             arrived = true;
         } finally {
             if (!arrived) {
                 stopHere();
             }
+        }
+    }
+
+    private void fireUpToTarget() {
+        long moment = nowNanos;
+        int firedAtMoment = 0;
+        for (KernelTimer due = nextDue(); due != null; due = nextDue()) {
+            firedAtMoment = nowNanos == moment ? firedAtMoment + 1 : 0;
+            moment = nowNanos;
+            if (firedAtMoment == MAX_FIRED_AT_ONCE) {
+                throw new IllegalStateException(MAX_FIRED_AT_ONCE + " timers fell due at " + moment
+                        + " ns: a callback arms its timer again without a delay");
+            }
+            due.fire();
         }
     }
 

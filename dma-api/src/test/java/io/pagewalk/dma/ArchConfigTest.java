@@ -81,4 +81,12 @@ class ArchConfigTest {
                         .build())
                 .isInstanceOf(IllegalArgumentException.class);
     }
+
+    @Test
+    void encryptionBitLiesOutsideThePage() {
+        assertThatThrownBy(() -> ArchConfig.x86().withEncryptionMask(1))
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessage("an encryption mask of 0x1 has bits of an offset in a page");
+        assertThat(ArchConfig.x86().withEncryptionMask(0x1000).encryptionMask()).isEqualTo(0x1000);
+    }
 }

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.pagewalk.dma.fake.World;
+import io.pagewalk.dma.scatterlist.SgTable;
 import io.pagewalk.dma.spi.CoherentPages;
 import java.util.Objects;
 import org.junit.jupiter.api.Test;
@@ -162,5 +163,19 @@ class CoherentBufferTest {
         physAddrs[0] = 0x7000;
 
         assertThat(pages.pagePhysAddr(0)).isEqualTo(0x1000);
+    }
+
+    @Test
+    void freedMemoryIsShownToNobody() {
+        World world = World.make();
+        CoherentBuffer buffer = world.dma.alloc(0x1000);
+        buffer.close();
+
+        assertThatThrownBy(() -> world.dma.memory().getSgTable(new SgTable(1), buffer, 0x1000, 0))
+                .isInstanceOf(IllegalStateException.class)
+                .hasMessageContaining("was freed");
+        assertThatThrownBy(() -> world.dma.memory().mmap(new UserVma(1, 0), buffer, 0x1000, 0))
+                .isInstanceOf(IllegalStateException.class)
+                .hasMessageContaining("was freed");
     }
 }

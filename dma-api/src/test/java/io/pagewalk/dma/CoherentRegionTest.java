@@ -7,6 +7,9 @@ import io.pagewalk.dma.events.DmaListener;
 import io.pagewalk.dma.fake.NamedOps;
 import io.pagewalk.dma.fake.NoCaches;
 import io.pagewalk.dma.fake.World;
+import io.pagewalk.dma.memory.KernelMemory;
+import io.pagewalk.dma.memory.PhysRange;
+import io.pagewalk.dma.memory.RamMap;
 import io.pagewalk.dma.spi.CoherentPages;
 import java.util.ArrayList;
 import java.util.List;
@@ -379,5 +382,25 @@ class CoherentRegionTest {
         assertThat(own.dma.memory().mmap(new UserVma(1, 0), buffer, 0x1000, 0).result())
                 .isEqualTo(-6);
         assertThat(calls).containsExactly("own mmap");
+    }
+
+    @Test
+    void aRegionCostsTheSameWhateverItsSize() {
+        long tebibyte = 1L << 40;
+        Machine vast = World.builder()
+                .ram(RamMap.of(PhysRange.ofSize(0, 2 * tebibyte)))
+                .build();
+        Device device = vast.addDevice(DeviceConfig.named("vast"));
+        assertThat(device.declareCoherentMemory(tebibyte, 0, tebibyte - 0x1000)).isZero();
+        CoherentRegion region = present(device.coherentRegion());
+
+        assertThat(region.freePages()).isEqualTo((1 << 28) - 1);
+        assertThat(vast.kernelMemory().physAddr(region.cpuBase() + tebibyte - 0x1001))
+                .isEqualTo(2 * tebibyte - 0x1001);
+        assertThat(vast.kernelMemory().physAddr(region.cpuBase() + tebibyte - 0x1000))
+                .as("the guard page")
+                .isEqualTo(KernelMemory.NO_PHYS_ADDR);
+        device.releaseCoherentMemory();
+        assertThat(vast.kernelMemory().vmapCount()).isZero();
     }
 }

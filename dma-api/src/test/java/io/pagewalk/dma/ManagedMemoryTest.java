@@ -106,4 +106,32 @@ class ManagedMemoryTest {
 
         assertThat(world.backend.calls).containsExactly("alloc cpu 1 0x1000 gfp 0x0 attrs 0x0");
     }
+
+    @Test
+    void memoryThatItsDriverFreedPastTheRecordIsNotFreedAgainAndTheRestIs() {
+        CoherentBuffer first = present(managed.allocCoherent(0x1000, 0));
+        CoherentBuffer past = present(managed.allocCoherent(0x1000, 0));
+        world.device.dma().memory().freeCoherent(0x1000, past.cpuAddr(), past.dmaAddr());
+        world.backend.calls.clear();
+        long gone = first.dmaAddr();
+        world.device.releaseManaged();
+
+        assertThat(world.backend.calls).containsExactly("free cpu 0 0x" + Long.toHexString(gone) + "+0x1000 attrs 0x0");
+        assertThat(world.machine.log().warnCount()).isEqualTo(1);
+        assertThat(world.machine.log().entries())
+                .last()
+                .extracting(KernelLog.Entry::text)
+                .asString()
+                .contains("freed already");
+    }
+
+    @Test
+    void memoryOfARegionThatIsGoneIsNotFreed() {
+        assertThat(world.device.declareCoherentMemory(0x1_0000, 0, 0x4000)).isZero();
+        present(managed.allocCoherent(0x1000, 0));
+        world.device.releaseCoherentMemory();
+        world.device.releaseManaged();
+
+        assertThat(world.machine.log().warnCount()).isEqualTo(1);
+    }
 }

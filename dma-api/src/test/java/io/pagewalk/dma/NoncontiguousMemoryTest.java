@@ -254,4 +254,21 @@ class NoncontiguousMemoryTest {
         told.dma.memory().freePages(0x1001, 0x5000, 0x9_5000, IN);
         assertThat(ledger[0].liveCount()).isZero();
     }
+
+    @Test
+    void aTableOfMorePagesThanTheMachineHasIsRefused() {
+        behindAnIommu();
+        SgTable absurd = new SgTable(1);
+        for (int i = 0; i < 0x100; i++) {
+            absurd.add(0, 0xffff_f000L);
+        }
+
+        assertThatThrownBy(() -> memory.vmap(-1L << 12, absurd))
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessageContaining("the table names 268435200 pages");
+        assertThatThrownBy(() -> memory.mmap(new UserVma(1, 0), -1L << 12, absurd))
+                .isInstanceOf(IllegalArgumentException.class);
+        assertThat(world.machine.kernelMemory().vmapCount()).isZero();
+        assertThat(memory.vmap(0x1000, absurd)).as("the size is what counts").isEqualTo(VMALLOC);
+    }
 }

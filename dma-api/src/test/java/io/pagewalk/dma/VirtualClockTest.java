@@ -209,4 +209,24 @@ class VirtualClockTest {
         clock.advance(100);
         assertThat(fired).containsExactly("a at 3");
     }
+
+    @Test
+    void timersThatKeepFallingDueAtOneMomentEndTheAdvanceWithAnError() {
+        KernelTimer[] self = new KernelTimer[1];
+        long[] count = new long[1];
+        self[0] = clock.timer(cpu -> {
+            count[0]++;
+            self[0].arm(0, cpu);
+        });
+        self[0].arm(7, 0);
+
+        assertThatThrownBy(() -> clock.advance(10))
+                .isInstanceOf(IllegalStateException.class)
+                .hasMessageContaining("fell due at 7 ns");
+        assertThat(count[0]).isEqualTo(1_000_000);
+        assertThat(clock.nowNanos()).isEqualTo(7);
+        clock.timer(cpu -> fired.add("later")).arm(5, 0);
+        clock.advance(5);
+        assertThat(fired).as("time goes on").containsExactly("later");
+    }
 }

@@ -1,5 +1,6 @@
 package io.pagewalk.backends.direct;
 
+import io.pagewalk.backends.coherent.AtomicPools;
 import io.pagewalk.backends.swiotlb.SwiotlbPool;
 import io.pagewalk.dma.ArchConfig;
 import io.pagewalk.dma.Device;
@@ -45,7 +46,7 @@ final class DirectCoherent {
         this.reach = reach;
         this.pages = new DirectPages(machine, reach);
         this.decryption = new Decryption(machine);
-        this.atomicPools = AtomicPools.of(machine, reach);
+        this.atomicPools = AtomicPools.of(machine);
         this.memory = machine.cpuMemory();
         this.kernelMemory = machine.kernelMemory();
         this.layout = machine.layout();
@@ -145,7 +146,7 @@ final class DirectCoherent {
     private long fromAtomicPool(Device device, int cpu, long roundedBytes, int flags) {
         return atomicPools == null
                 ? NO_PAGE
-                : atomicPools.alloc(device, cpu, roundedBytes, flags | pages.zoneFlags(device));
+                : atomicPools.alloc(device, cpu, roundedBytes, flags | pages.zoneFlags(device), reach::isCoherentOk);
     }
 
     private static @Nullable CoherentPages noMemory(Device device, int cpu, long sizeBytes) {

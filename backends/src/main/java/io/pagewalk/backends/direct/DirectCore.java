@@ -1,5 +1,6 @@
 package io.pagewalk.backends.direct;
 
+import io.pagewalk.backends.coherent.AtomicPools;
 import io.pagewalk.dma.CacheMaintenance;
 import io.pagewalk.dma.Machine;
 import io.pagewalk.dma.events.DmaListener;
@@ -35,6 +36,15 @@ public final class DirectCore {
 
     DirectCoherent coherent() {
         return coherent;
+    }
+
+    /**
+     * The pools for callers that must not wait, which devices behind an IOMMU share.
+     *
+     * @return null for a kernel that never remaps or decrypts
+     */
+    public @Nullable AtomicPools atomicPools() {
+        return coherent.atomicPools();
     }
 
     DirectRefusal refusal() {

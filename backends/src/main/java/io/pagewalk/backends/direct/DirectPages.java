@@ -1,17 +1,15 @@
 package io.pagewalk.backends.direct;
 
+import io.pagewalk.backends.coherent.ContiguousAreas;
 import io.pagewalk.backends.swiotlb.SwiotlbPool;
 import io.pagewalk.dma.Device;
 import io.pagewalk.dma.FailurePoint;
 import io.pagewalk.dma.Gfp;
 import io.pagewalk.dma.Machine;
 import io.pagewalk.dma.memory.Addresses;
-import io.pagewalk.dma.memory.CmaArea;
-import io.pagewalk.dma.memory.CmaAreas;
 import io.pagewalk.dma.memory.PageAllocator;
 import io.pagewalk.dma.memory.Zone;
 import io.pagewalk.dma.memory.ZoneLimits;
-import org.jspecify.annotations.Nullable;
 
 /**
  * Contiguous pages that a device reaches: of its restricted pool, of a contiguous memory area, or of the highest zone
@@ -22,19 +20,18 @@ import org.jspecify.annotations.Nullable;
 final class DirectPages {
     static final long NO_PAGE = PageAllocator.NO_PAGE;
 
-    private static final int MAX_CMA_ALIGN_ORDER = 8;
     private static final long MASK_32_BITS = 0xffff_ffffL;
 
     private final DirectReach reach;
     private final PageAllocator pages;
-    private final CmaAreas cma;
+    private final ContiguousAreas areas;
     private final ZoneLimits zones;
     private final FailurePoint point;
 
     DirectPages(Machine machine, DirectReach reach) {
         this.reach = reach;
         this.pages = machine.pages();
-        this.cma = machine.cma();
+        this.areas = new ContiguousAreas(machine);
         this.zones = machine.kernelConfig().arch().zones();
         this.point = machine.failures().point("direct.pages");
     }
@@ -46,12 +43,12 @@ final class DirectPages {
         }
         long limit = limit(device);
         int flags = gfp | zoneFlags(limit);
-        long physAddr = allocFromCma(device, roundedBytes, flags);
+        long physAddr = areas.alloc(device, roundedBytes, flags);
         if (physAddr != NO_PAGE) {
             if (reach.isCoherentOk(device, physAddr, roundedBytes)) {
                 return physAddr;
             }
-            freeToCma(physAddr, roundedBytes);
+            areas.free(physAddr, roundedBytes);
         }
         return allocFromBuddy(device, roundedBytes, flags, limit);
     }
@@ -82,47 +79,12 @@ final class DirectPages {
         return Addresses.lessOrEqual(limit, MASK_32_BITS) ? Gfp.DMA32 : 0;
     }
 
-    /** The device's own area for any size and no other then, else for more than a page the node's and the default. */
-    private long allocFromCma(Device device, long roundedBytes, int flags) {
-        if (!Gfp.has(flags, Gfp.DIRECT_RECLAIM)) {
-            return NO_PAGE;
-        }
-        CmaArea own = device.cmaArea();
-        if (own != null) {
-            return take(own, roundedBytes);
-        }
-        if (roundedBytes == Addresses.PAGE_SIZE) {
-            return NO_PAGE;
-        }
-        CmaArea nodes =
-                Gfp.choosesZone(flags) ? null : cma.ofNode(device.config().numaNode());
-        long physAddr = take(nodes, roundedBytes);
-        return physAddr == NO_PAGE ? take(cma.defaultArea(), roundedBytes) : physAddr;
-    }
-
-    private static long take(@Nullable CmaArea area, long roundedBytes) {
-        if (area == null || roundedBytes == 0) {
-            return NO_PAGE;
-        }
-        int alignOrder = Math.min(Addresses.order(roundedBytes), MAX_CMA_ALIGN_ORDER);
-        return area.alloc(roundedBytes >>> Addresses.PAGE_SHIFT, alignOrder);
-    }
-
-    private boolean freeToCma(long physAddr, long roundedBytes) {
-        for (CmaArea area : cma.all()) {
-            if (area.release(physAddr, roundedBytes >>> Addresses.PAGE_SHIFT)) {
-                return true;
-            }
-        }
-        return false;
-    }
-
     /** A lower zone is tried only when pages were had and lie too high, not when there were none (ALC-7). */
     private long allocFromBuddy(Device device, long roundedBytes, int firstFlags, long limit) {
         int order = Addresses.order(roundedBytes);
         int flags = firstFlags;
         while (true) {
-            long physAddr = point.fails() ? NO_PAGE : pages.allocPages(zone(flags), order);
+            long physAddr = point.fails() ? NO_PAGE : pages.allocPages(Gfp.zone(flags), order);
             if (physAddr == NO_PAGE || reach.isCoherentOk(device, physAddr, roundedBytes)) {
                 return physAddr;
             }
@@ -137,16 +99,9 @@ final class DirectPages {
         }
     }
 
-    static Zone zone(int gfp) {
-        if (Gfp.has(gfp, Gfp.DMA)) {
-            return Zone.DMA;
-        }
-        return Gfp.has(gfp, Gfp.DMA32) ? Zone.DMA32 : Zone.NORMAL;
-    }
-
     /** Gives pages back to wherever they are from (ALC-13). */
     void free(SwiotlbPool mem, Device device, long physAddr, long roundedBytes) {
-        if (!mem.free(device, physAddr) && !freeToCma(physAddr, roundedBytes)) {
+        if (!mem.free(device, physAddr) && !areas.free(physAddr, roundedBytes)) {
             pages.freePages(physAddr, Addresses.order(roundedBytes));
         }
     }

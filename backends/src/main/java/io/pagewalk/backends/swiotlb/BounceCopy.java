@@ -8,7 +8,6 @@ import io.pagewalk.dma.KernelLog;
 import io.pagewalk.dma.Machine;
 import io.pagewalk.dma.memory.Addresses;
 import io.pagewalk.dma.memory.CpuMemory;
-import java.util.concurrent.atomic.LongAdder;
 
 /**
  * The copies between buffers and their bounce buffers.
@@ -18,7 +17,6 @@ import java.util.concurrent.atomic.LongAdder;
 final class BounceCopy {
     private final CpuMemory memory;
     private final KernelLog.Site overflowSite;
-    private final LongAdder bytesBounced = new LongAdder();
 
     BounceCopy(Machine machine) {
         memory = machine.cpuMemory();
@@ -45,7 +43,7 @@ final class BounceCopy {
         } else {
             memory.copy(tlbAddr, physAddr, copied);
         }
-        bytesBounced.add(copied);
+        table.countBounced(slot, copied);
     }
 
     private long clip(Device device, long allocatedBytes, long sizeBytes) {
@@ -57,9 +55,5 @@ final class BounceCopy {
                     + ", mapping size " + Long.toUnsignedString(sizeBytes) + " (dma-core:SWB-3)");
         }
         return allocatedBytes;
-    }
-
-    long bytesBounced() {
-        return bytesBounced.sum();
     }
 }

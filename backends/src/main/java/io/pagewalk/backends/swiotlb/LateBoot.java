@@ -11,7 +11,6 @@ import io.pagewalk.dma.Gfp;
 import io.pagewalk.dma.Machine;
 import io.pagewalk.dma.memory.Addresses;
 import io.pagewalk.dma.memory.PageAllocator;
-import io.pagewalk.dma.memory.Zone;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -68,14 +67,7 @@ final class LateBoot {
     }
 
     private long allocPages(int gfp, int order) {
-        return point.fails() ? PageAllocator.NO_PAGE : machine.pages().allocPages(zone(gfp), order);
-    }
-
-    private static Zone zone(int gfp) {
-        if (Gfp.has(gfp, Gfp.DMA)) {
-            return Zone.DMA;
-        }
-        return Gfp.has(gfp, Gfp.DMA32) ? Zone.DMA32 : Zone.NORMAL;
+        return point.fails() ? PageAllocator.NO_PAGE : machine.pages().allocPages(Gfp.zone(gfp), order);
     }
 
     private Outcome taken(long physAddr, int order, long areas) {

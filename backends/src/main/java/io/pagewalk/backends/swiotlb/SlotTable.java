@@ -23,12 +23,14 @@ final class SlotTable {
     private final long[] origAddr;
     private final long[] allocSize;
     private final short[] padSlots;
+    private final long[] bouncedBytes;
 
     SlotTable(int slots) {
         freeRun = new int[slots];
         origAddr = new long[slots];
         allocSize = new long[slots];
         padSlots = new short[slots];
+        bouncedBytes = new long[slots];
         Arrays.fill(origAddr, INVALID_PHYS_ADDR);
         for (int slot = 0; slot < slots; slot++) {
             freeRun[slot] = Math.min(SET_SLOTS - slot % SET_SLOTS, slots - slot);
@@ -53,6 +55,16 @@ final class SlotTable {
 
     int padSlots(int slot) {
         return padSlots[slot] & 0xffff;
+    }
+
+    /** Counts a copy that began in a slot. Only the mapping's owner copies there, so it needs no atomic addition. */
+    void countBounced(int slot, long sizeBytes) {
+        bouncedBytes[slot] += sizeBytes;
+    }
+
+    /** How many bytes were ever copied. */
+    long bouncedBytes() {
+        return Arrays.stream(bouncedBytes).sum();
     }
 
     /** Takes free slots; sizes count down from the first slot's and may wrap in the last (SWS-9). */

@@ -395,7 +395,8 @@ public final class SwiotlbPool {
      * @return the count
      */
     public long bytesBounced() {
-        return copy.bytesBounced();
+        IoTlbPool slots = pool;
+        return slots == null ? 0 : slots.table().bouncedBytes();
     }
 
     /**

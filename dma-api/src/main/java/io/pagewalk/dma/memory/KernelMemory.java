@@ -42,6 +42,17 @@ public final class KernelMemory {
     }
 
     /**
+     * {@code memremap}: gives pages that follow each other a second address. Costs the same whatever their number.
+     *
+     * @param physAddr the first page
+     * @param count how many pages
+     * @return the address of the first, in the vmalloc area; 0 when the area is full
+     */
+    public long vmapContiguous(long physAddr, long count) {
+        return vmalloc.mapContiguous(physAddr, count);
+    }
+
+    /**
      * {@code vunmap}: takes a mapping away.
      *
      * @param virtAddr what {@link #vmap} gave

@@ -2,6 +2,7 @@ package io.pagewalk.dma.memory;
 
 import java.util.Map;
 import java.util.TreeMap;
+import org.jspecify.annotations.Nullable;
 
 /**
  * The kernel's vmalloc area: pages that lie apart get addresses that follow each other.
@@ -12,10 +13,27 @@ final class VmallocArea {
     /** What stands for "no such address". */
     static final long NONE = 0;
 
+    /** Pages that a mapping shows in order: listed, or all behind the first. */
+    private static final class Pages {
+        final long count;
+        private final long firstPhysAddr;
+        private final long @Nullable [] listed;
+
+        Pages(long count, long firstPhysAddr, long @Nullable [] listed) {
+            this.count = count;
+            this.firstPhysAddr = firstPhysAddr;
+            this.listed = listed;
+        }
+
+        long physAddr(long index) {
+            return listed == null ? firstPhysAddr + (index << Addresses.PAGE_SHIFT) : listed[(int) index];
+        }
+    }
+
     private final long start;
     private final long sizePages;
-    /** Page arrays by offset from the start in pages; each is followed by a guard page. */
-    private final TreeMap<Long, long[]> mappings = new TreeMap<>();
+    /** Mappings by offset from the start in pages; each is followed by a guard page. */
+    private final TreeMap<Long, Pages> mappings = new TreeMap<>();
     /** Lengths of gaps in pages, by offset in pages. */
     private final TreeMap<Long, Long> gaps = new TreeMap<>();
 
@@ -25,33 +43,41 @@ final class VmallocArea {
         gaps.put(0L, sizePages);
     }
 
-    synchronized long map(long[] pagePhysAddrs) {
-        long needed = pagePhysAddrs.length + 1L;
+    long map(long[] pagePhysAddrs) {
+        return map(new Pages(pagePhysAddrs.length, 0, pagePhysAddrs.clone()));
+    }
+
+    long mapContiguous(long physAddr, long count) {
+        return map(new Pages(count, physAddr, null));
+    }
+
+    private synchronized long map(Pages pages) {
+        long needed = pages.count + 1;
         for (Map.Entry<Long, Long> gap : gaps.entrySet()) {
             if (gap.getValue() >= needed) {
-                return mapInto(gap.getKey(), gap.getValue(), pagePhysAddrs);
+                return mapInto(gap.getKey(), gap.getValue(), pages);
             }
         }
         return NONE;
     }
 
-    private long mapInto(long offset, long gapPages, long[] pagePhysAddrs) {
-        long taken = pagePhysAddrs.length + 1L;
+    private long mapInto(long offset, long gapPages, Pages pages) {
+        long taken = pages.count + 1;
         gaps.remove(offset);
         if (gapPages > taken) {
             gaps.put(offset + taken, gapPages - taken);
         }
-        mappings.put(offset, pagePhysAddrs.clone());
+        mappings.put(offset, pages);
         return start + (offset << Addresses.PAGE_SHIFT);
     }
 
     synchronized void unmap(long virtAddr) {
         long offset = (virtAddr - start) >>> Addresses.PAGE_SHIFT;
-        long[] pages = Addresses.isAligned(virtAddr, Addresses.PAGE_SIZE) ? mappings.remove(offset) : null;
+        Pages pages = Addresses.isAligned(virtAddr, Addresses.PAGE_SIZE) ? mappings.remove(offset) : null;
         if (pages == null) {
             throw new IllegalStateException("nothing is mapped at " + Addresses.hex(virtAddr));
         }
-        giveBack(offset, pages.length + 1L);
+        giveBack(offset, pages.count + 1);
     }
 
     private void giveBack(long offset, long pages) {
@@ -68,11 +94,11 @@ final class VmallocArea {
 
     synchronized long physAddr(long virtAddr) {
         long page = (virtAddr - start) >>> Addresses.PAGE_SHIFT;
-        Map.Entry<Long, long[]> below = mappings.floorEntry(page);
-        if (below == null || page - below.getKey() >= below.getValue().length) {
+        Map.Entry<Long, Pages> below = mappings.floorEntry(page);
+        if (below == null || page - below.getKey() >= below.getValue().count) {
             return KernelMemory.NO_PHYS_ADDR;
         }
-        return below.getValue()[(int) (page - below.getKey())] + (virtAddr & ~Addresses.PAGE_MASK);
+        return below.getValue().physAddr(page - below.getKey()) + (virtAddr & ~Addresses.PAGE_MASK);
     }
 
     synchronized int mappingCount() {

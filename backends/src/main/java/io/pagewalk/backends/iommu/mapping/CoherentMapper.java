@@ -91,7 +91,7 @@ final class CoherentMapper {
 
     private @Nullable CoherentPages allocContiguous(int cpu, long sizeBytes, int prot, int gfp) {
         long rounded = Addresses.alignUp(sizeBytes, Addresses.PAGE_SIZE);
-        long physAddr = pages.allocContiguous(rounded, gfp);
+        long physAddr = pages.allocCoherent(cpu, rounded, gfp);
         if (physAddr == IommuPages.NO_PAGE) {
             return refuse(cpu, sizeBytes);
         }

@@ -89,7 +89,12 @@ public final class IommuBackend implements DmaBackend, Iommu {
         }
         boolean triesBelow4Gib = device.config().pci() && !boot.forceDac();
         return new IommuDmaOps(
-                device, translated, new DeviceIovas(device, translated, triesBelow4Gib), pool, coherentPages);
+                device,
+                translated,
+                new DeviceIovas(device, translated, triesBelow4Gib),
+                pool,
+                new IommuPages(device, direct.atomicPools()),
+                coherentPages);
     }
 
     private DmaOps directOps(Device device) {

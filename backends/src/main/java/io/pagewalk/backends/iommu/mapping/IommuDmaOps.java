@@ -45,14 +45,21 @@ final class IommuDmaOps implements DmaOps {
      * @param domain its domain
      * @param iovas chooses its addresses
      * @param pool bounces for untrusted devices
+     * @param pages where its coherent memory comes from
      * @param coherentPages counts coherent pages not freed yet
      */
-    IommuDmaOps(Device device, IommuDomain domain, DeviceIovas iovas, SwiotlbPool pool, AtomicLong coherentPages) {
+    IommuDmaOps(
+            Device device,
+            IommuDomain domain,
+            DeviceIovas iovas,
+            SwiotlbPool pool,
+            IommuPages pages,
+            AtomicLong coherentPages) {
         this.device = device;
         this.domain = domain;
         this.core = new CoreMapper(device, domain, iovas);
         this.lists = new SgMapper(device, domain, iovas);
-        this.pages = new IommuPages(device);
+        this.pages = pages;
         this.coherentPages = coherentPages;
         this.coherent = new CoherentMapper(device, domain, iovas, core, pages, coherentPages);
         this.bounce = new IommuBounce(device, pool, domain.granuleBytes());

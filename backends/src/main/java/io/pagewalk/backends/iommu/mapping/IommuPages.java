@@ -1,21 +1,21 @@
 package io.pagewalk.backends.iommu.mapping;
 
+import io.pagewalk.backends.coherent.AtomicPools;
+import io.pagewalk.backends.coherent.ContiguousAreas;
+import io.pagewalk.backends.coherent.PhysReach;
 import io.pagewalk.dma.Device;
 import io.pagewalk.dma.FailurePoint;
 import io.pagewalk.dma.Gfp;
 import io.pagewalk.dma.memory.Addresses;
-import io.pagewalk.dma.memory.CmaArea;
-import io.pagewalk.dma.memory.CmaAreas;
 import io.pagewalk.dma.memory.CpuMemory;
 import io.pagewalk.dma.memory.PageAllocator;
-import io.pagewalk.dma.memory.Zone;
 import org.jspecify.annotations.Nullable;
 
 /**
  * Zeroed pages for a device behind an IOMMU: together where the caller needs that, else in blocks as large as the
  * domain can map at once.
  *
- * <p>Implements the allocation part of iommu:DALLOC-1 and DALLOC-3, and dma-core:ALC-9. Thread-safe.
+ * <p>Implements the allocation part of iommu:DALLOC-1 and DALLOC-3. Thread-safe.
  *
  * <p>Differs from Linux: of a contiguous block the pages beyond the size asked for go back at once.
  */
@@ -24,34 +24,47 @@ final class IommuPages {
     /** No pages at all, which stands for failure. */
     static final long[] NONE = {};
 
-    private static final int MAX_CMA_ALIGN_ORDER = 8;
     private static final long U32 = 0xffff_ffffL;
 
     private final Device device;
     private final PageAllocator pages;
-    private final CmaAreas cma;
+    private final ContiguousAreas areas;
+    private final @Nullable AtomicPools atomicPools;
     private final CpuMemory memory;
     private final FailurePoint point;
 
-    IommuPages(Device device) {
+    IommuPages(Device device, @Nullable AtomicPools atomicPools) {
         this.device = device;
         this.pages = device.machine().pages();
-        this.cma = device.machine().cma();
+        this.areas = new ContiguousAreas(device.machine());
+        this.atomicPools = atomicPools;
         this.memory = device.machine().cpuMemory();
         this.point = device.machine().failures().point("iommu.pages");
     }
 
     private boolean mayFit(long roundedBytes) {
         return roundedBytes != 0
-                && Addresses.lessOrEqual(roundedBytes, pages.freeBytes() + cmaBytes())
+                && Addresses.lessOrEqual(roundedBytes, pages.freeBytes() + areas.totalBytes())
                 && roundedBytes >>> Addresses.PAGE_SHIFT <= Integer.MAX_VALUE;
     }
 
-    private long cmaBytes() {
-        return cma.all().stream().mapToLong(area -> area.range().sizeBytes()).sum();
-    }
-
     // ---- together
+
+    /**
+     * Takes coherent pages that lie together. A device that is not coherent and a caller that must not wait have what
+     * was prepared for them (iommu:DALLOC-1); since the device's addresses are translated, it may lie anywhere.
+     *
+     * @param cpu the CPU that allocates
+     * @param roundedBytes whole pages
+     * @param gfp bits of {@link Gfp}
+     * @return the first page, zeroed like the others, or {@link #NO_PAGE}
+     */
+    long allocCoherent(int cpu, long roundedBytes, int gfp) {
+        boolean mustNotWait = !Gfp.has(gfp, Gfp.DIRECT_RECLAIM);
+        return atomicPools != null && mustNotWait && !device.isCoherent()
+                ? atomicPools.alloc(device, cpu, roundedBytes, gfp, PhysReach.EVERYTHING)
+                : allocContiguous(roundedBytes, gfp);
+    }
 
     /**
      * Takes pages that lie together: of a contiguous memory area if the caller may wait, else of the page allocator.
@@ -64,7 +77,7 @@ final class IommuPages {
         if (!mayFit(roundedBytes)) {
             return NO_PAGE;
         }
-        long physAddr = allocFromCma(roundedBytes, gfp);
+        long physAddr = areas.alloc(device, roundedBytes, gfp);
         if (physAddr == NO_PAGE) {
             physAddr = allocFromBuddy(roundedBytes, gfp);
         }
@@ -72,29 +85,6 @@ final class IommuPages {
             memory.zero(physAddr, roundedBytes);
         }
         return physAddr;
-    }
-
-    /** dma-core:ALC-9. */
-    private long allocFromCma(long roundedBytes, int gfp) {
-        if (!Gfp.has(gfp, Gfp.DIRECT_RECLAIM)) {
-            return NO_PAGE;
-        }
-        CmaArea own = device.cmaArea();
-        if (own != null) {
-            return take(own, roundedBytes);
-        }
-        if (roundedBytes == Addresses.PAGE_SIZE) {
-            return NO_PAGE;
-        }
-        boolean anyZone = (gfp & (Gfp.DMA | Gfp.DMA32)) == 0;
-        CmaArea ofNode = anyZone ? cma.ofNode(device.config().numaNode()) : null;
-        long physAddr = take(ofNode, roundedBytes);
-        return physAddr == NO_PAGE ? take(cma.defaultArea(), roundedBytes) : physAddr;
-    }
-
-    private static long take(@Nullable CmaArea area, long roundedBytes) {
-        int alignOrder = Math.min(Addresses.order(roundedBytes), MAX_CMA_ALIGN_ORDER);
-        return area == null ? NO_PAGE : area.alloc(roundedBytes >>> Addresses.PAGE_SHIFT, alignOrder);
     }
 
     private long allocFromBuddy(long roundedBytes, int gfp) {
@@ -110,14 +100,7 @@ final class IommuPages {
     }
 
     private long allocBlock(int order, int gfp) {
-        return point.fails() ? NO_PAGE : pages.allocPages(zone(gfp), order);
-    }
-
-    private static Zone zone(int gfp) {
-        if (Gfp.has(gfp, Gfp.DMA)) {
-            return Zone.DMA;
-        }
-        return Gfp.has(gfp, Gfp.DMA32) ? Zone.DMA32 : Zone.NORMAL;
+        return point.fails() ? NO_PAGE : pages.allocPages(Gfp.zone(gfp), order);
     }
 
     // ---- apart
@@ -181,11 +164,9 @@ final class IommuPages {
     }
 
     private void free(long physAddr) {
-        for (CmaArea area : cma.all()) {
-            if (area.release(physAddr, 1)) {
-                return;
-            }
+        boolean wasPrepared = atomicPools != null && atomicPools.free(physAddr, Addresses.PAGE_SIZE);
+        if (!wasPrepared && !areas.free(physAddr, Addresses.PAGE_SIZE)) {
+            pages.freePages(physAddr, 0);
         }
-        pages.freePages(physAddr, 0);
     }
 }

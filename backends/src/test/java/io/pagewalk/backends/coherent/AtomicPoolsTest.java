@@ -1,4 +1,4 @@
-package io.pagewalk.backends.direct;
+package io.pagewalk.backends.coherent;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
@@ -13,9 +13,11 @@ import io.pagewalk.dma.Gfp;
 import io.pagewalk.dma.KernelConfig;
 import io.pagewalk.dma.KernelLog;
 import io.pagewalk.dma.Machine;
+import io.pagewalk.dma.memory.Addresses;
 import io.pagewalk.dma.memory.PhysRange;
 import io.pagewalk.dma.memory.RamMap;
 import io.pagewalk.dma.memory.ZoneLimits;
+import io.pagewalk.dma.spi.DmaPages;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
@@ -48,7 +50,7 @@ class AtomicPoolsTest {
     }
 
     private static AtomicPools pools(Machine machine) {
-        return Objects.requireNonNull(AtomicPools.of(machine, new DirectReach(machine)));
+        return Objects.requireNonNull(AtomicPools.of(machine));
     }
 
     private static Device device(Machine machine, long mask) {
@@ -135,7 +137,7 @@ class AtomicPoolsTest {
     @DisplayName("a kernel that never remaps or decrypts has no pools")
     void plainKernelHasNoPools() {
         Machine pc = Machine.builder().ramBytes(GIB).build();
-        assertThat(AtomicPools.of(pc, new DirectReach(pc))).isNull();
+        assertThat(AtomicPools.of(pc)).isNull();
     }
 
     @Test
@@ -284,6 +286,42 @@ class AtomicPoolsTest {
         List<String> held = new ArrayList<>();
         machine.checkIdle(held::add);
         assertThat(held).anyMatch(line -> line.contains("the atomic pool of zone NORMAL has 2080768 bytes in use"));
+    }
+
+    @Test
+    @DisplayName("iommu:DALLOC-1: behind an IOMMU the pools serve the same callers, whatever the device's mask reaches")
+    void poolsServeDevicesBehindAnIommu() {
+        ArchConfig arch = new RecordingCache().arch().withRemap(true);
+        Machine machine = Machine.builder()
+                .ram(RamMap.sizedWithHole(6 * GIB))
+                .chunkBytes(1 << 16)
+                .backend("iommu-strict")
+                .commandLine("coherent_pool=128K")
+                .kernelConfig(KernelConfig.distribution().withArch(arch))
+                .build();
+        Device device = device(machine, 0xffff_ffffL);
+        CoherentBuffer buffer = Objects.requireNonNull(atomic(device, 0x3000));
+        long pool = buffer.physAddr(0);
+        assertThat(pool).as("mask or not").isGreaterThanOrEqualTo(4 * GIB);
+        assertThat(buffer.dmaAddr()).isEqualTo(0xffff_c000L);
+        assertThat(physAddr(atomic(device, 0x1000))).as("the first fit").isEqualTo(pool + 0x3000);
+        assertThat(physAddr(atomic(device, 128 * KIB)))
+                .as("no room in the first pool")
+                .isBetween(16 * MIB, 4 * GIB);
+        assertThat(Addresses.contains(pool, 128 * KIB, physAddr(device.dma().alloc(0x1000)), 1))
+                .as("may wait")
+                .isFalse();
+        Device coherent = machine.addDevice(io.pagewalk.dma.DeviceConfig.named("coherent"));
+        assertThat(Addresses.contains(pool, 128 * KIB, physAddr(atomic(coherent, 0x1000)), 1))
+                .as("coherent")
+                .isFalse();
+        buffer.close();
+        assertThat(physAddr(atomic(device, 0x2000))).as("given back").isEqualTo(pool);
+        DmaPages pages = Objects.requireNonNull(
+                device.dma().memory().allocPages(0x1000, DmaDirection.BIDIRECTIONAL, Gfp.ATOMIC));
+        assertThat(Addresses.contains(pool, 128 * KIB, pages.physAddr(), 1))
+                .as("not coherent memory")
+                .isFalse();
     }
 
     private static boolean load(Device device) {

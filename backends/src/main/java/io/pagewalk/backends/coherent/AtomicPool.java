@@ -1,4 +1,4 @@
-package io.pagewalk.backends.direct;
+package io.pagewalk.backends.coherent;
 
 import io.pagewalk.dma.memory.Addresses;
 import io.pagewalk.dma.memory.PageAllocator;

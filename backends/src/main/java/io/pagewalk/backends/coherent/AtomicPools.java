@@ -1,4 +1,4 @@
-package io.pagewalk.backends.direct;
+package io.pagewalk.backends.coherent;
 
 import io.pagewalk.backends.boot.CInteger;
 import io.pagewalk.backends.boot.KernelCommandLine;
@@ -23,14 +23,13 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>Implements dma-core:ATM-1 to ATM-5. Thread-safe.
  */
-final class AtomicPools {
+public final class AtomicPools {
     private static final long SMALLEST_BYTES = 128L << 10;
     private static final long LARGEST_PAGES = 1024;
     private static final int RAM_SHIFT = 13;
     private static final int NO_DELAY = 0;
 
     private final Machine machine;
-    private final DirectReach reach;
     private final FailurePoint point;
     private final KernelTimer growth;
     private final long baseBytes;
@@ -39,9 +38,8 @@ final class AtomicPools {
     private final @Nullable AtomicPool dma32Pool;
     private final AtomicPool kernelPool;
 
-    private AtomicPools(Machine machine, DirectReach reach) {
+    private AtomicPools(Machine machine) {
         this.machine = machine;
-        this.reach = reach;
         this.point = machine.failures().point("direct.atomicPool");
         this.growth = machine.clock().timer(cpu -> grow());
         this.baseBytes = baseBytes(machine);
@@ -52,10 +50,15 @@ final class AtomicPools {
         this.dma32Pool = machine.kernelConfig().arch().zones().has(Zone.DMA32) ? pool(Gfp.DMA32) : null;
     }
 
-    /** The pools of a machine, null for a kernel that never remaps or decrypts. */
-    static @Nullable AtomicPools of(Machine machine, DirectReach reach) {
+    /**
+     * Makes the pools of a machine.
+     *
+     * @param machine the machine
+     * @return null for a kernel that never remaps or decrypts
+     */
+    public static @Nullable AtomicPools of(Machine machine) {
         ArchConfig arch = machine.kernelConfig().arch();
-        return arch.remap() || arch.forcedDecryption() ? new AtomicPools(machine, reach) : null;
+        return arch.remap() || arch.forcedDecryption() ? new AtomicPools(machine) : null;
     }
 
     /** {@code coherent_pool=}, else 128 KiB for each GiB of RAM within bounds (ATM-1). */
@@ -76,7 +79,7 @@ final class AtomicPools {
         machine.log()
                 .info(
                         "dma_atomic_pool_init",
-                        "preallocated " + (pool.sizeBytes() >>> 10) + " KiB " + DirectPages.zone(zoneFlag)
+                        "preallocated " + (pool.sizeBytes() >>> 10) + " KiB " + Gfp.zone(zoneFlag)
                                 + " pool for atomic allocations (dma-core:ATM-1)");
         return pool;
     }
@@ -86,7 +89,7 @@ final class AtomicPools {
         for (int order = Math.min(Addresses.order(sizeBytes), PageAllocator.MAX_ORDER); order >= 0; order--) {
             long physAddr = point.fails()
                     ? PageAllocator.NO_PAGE
-                    : machine.pages().allocPages(DirectPages.zone(pool.zoneFlag()), order);
+                    : machine.pages().allocPages(Gfp.zone(pool.zoneFlag()), order);
             if (physAddr != PageAllocator.NO_PAGE) {
                 pool.addChunk(physAddr, order);
                 return;
@@ -106,13 +109,18 @@ final class AtomicPools {
      * Takes zeroed memory that a device reaches from the pool that its flags ask for, or from the next ones (ATM-3,
      * ATM-4).
      *
+     * @param device the device
+     * @param cpu the CPU that allocates
+     * @param roundedBytes whole pages
+     * @param gfp bits of {@link Gfp}
+     * @param reach what the device reaches
      * @return the physical address, or {@link PageAllocator#NO_PAGE}, after a WARN unless the flags forbid it
      */
-    long alloc(Device device, int cpu, long roundedBytes, int gfp) {
+    public long alloc(Device device, int cpu, long roundedBytes, int gfp, PhysReach reach) {
         for (AtomicPool pool = first(gfp); pool != null; pool = next(pool)) {
             long physAddr = pool.alloc(roundedBytes);
             if (physAddr != PageAllocator.NO_PAGE) {
-                if (reach.isCoherentOk(device, physAddr, roundedBytes)) {
+                if (reach.reaches(device, physAddr, roundedBytes)) {
                     return taken(pool, cpu, physAddr, roundedBytes);
                 }
                 pool.free(physAddr, roundedBytes);
@@ -150,8 +158,14 @@ final class AtomicPools {
         return pool == dma32Pool ? dmaPool : null;
     }
 
-    /** Gives memory back; false when it is no pool's. */
-    boolean free(long physAddr, long roundedBytes) {
+    /**
+     * Gives memory back (ATM-5).
+     *
+     * @param physAddr its first page
+     * @param roundedBytes whole pages
+     * @return false when it is no pool's
+     */
+    public boolean free(long physAddr, long roundedBytes) {
         for (AtomicPool pool : pools) {
             if (pool.free(physAddr, roundedBytes)) {
                 return true;
@@ -168,12 +182,17 @@ final class AtomicPools {
                 .sum();
     }
 
-    void checkIdle(Consumer<String> violation) {
+    /**
+     * Checks that nothing is taken.
+     *
+     * @param violation takes a sentence for each pool of which something is
+     */
+    public void checkIdle(Consumer<String> violation) {
         for (AtomicPool pool : pools) {
             long used = pool.sizeBytes() - pool.freeBytes();
             if (used != 0) {
-                violation.accept("the atomic pool of zone " + DirectPages.zone(pool.zoneFlag()) + " has " + used
-                        + " bytes in use");
+                violation.accept(
+                        "the atomic pool of zone " + Gfp.zone(pool.zoneFlag()) + " has " + used + " bytes in use");
             }
         }
     }

@@ -1,4 +1,4 @@
-package io.pagewalk.backends.direct;
+package io.pagewalk.backends.coherent;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
