@@ -173,9 +173,9 @@ class UmemKindsOfMemoryTest {
     @DisplayName("rdma:UMEM-14: memory of devices is -EFAULT")
     void memoryOfDevicesCannotBeRegistered(KernelModel model) {
         UmemWorld world = UmemWorld.software(model);
-        assertThat(registered(world, world.process.mmapDevice(0xfee00, PAGES * PAGE, RW), WRITE))
+        assertThat(registered(world, world.process.mmapDevice(0, 0xfee00, PAGES * PAGE, RW), WRITE))
                 .isEqualTo(-Errno.EFAULT);
-        assertThat(registered(world, world.process.mmapDevice(0xfee00, PAGES * PAGE, RW), READ))
+        assertThat(registered(world, world.process.mmapDevice(0, 0xfee00, PAGES * PAGE, RW), READ))
                 .isEqualTo(-Errno.EFAULT);
     }
 
