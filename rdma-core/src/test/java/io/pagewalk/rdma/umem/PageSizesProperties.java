@@ -45,12 +45,16 @@ class PageSizesProperties {
     Arbitrary<Case> cases() {
         Arbitrary<Integer> pages = Arbitraries.of(1, 2, 3, 4, 8, 16);
         Arbitrary<Long> starts = Arbitraries.of(1L, 2L, 3L, 4L, 6L, 8L, 16L, 24L, 32L, 64L, 100L, 128L, 512L);
-        Arbitrary<List<Long>> jumps = Arbitraries.oneOf(Arbitraries.just(0L), starts).list().ofMinSize(1).ofMaxSize(5);
+        Arbitrary<List<Long>> jumps = Arbitraries.oneOf(Arbitraries.just(0L), starts)
+                .list()
+                .ofMinSize(1)
+                .ofMaxSize(5);
         Arbitrary<Long> inPage = Arbitraries.of(0L, 0L, 1L, 0x200L, 0x800L, 0xfffL);
         Arbitrary<Long> virtPage = Arbitraries.of(0L, 1L, 2L, 4L, 8L, 16L, 32L, 64L, 128L, 512L);
         Arbitrary<Long> sizes = Arbitraries.of(ALL_SIZES, 0x4020_1000L, 0x1000L, 0x7000L, 0x8000L, 0x1_1000L);
         Arbitrary<Long> cut = Arbitraries.of(0L, 1L, 0x801L, 0xfffL);
-        return Combinators.combine(pages.list().ofSize(5), jumps, inPage, virtPage, sizes, cut).as(PageSizesProperties::make);
+        return Combinators.combine(pages.list().ofSize(5), jumps, inPage, virtPage, sizes, cut)
+                .as(PageSizesProperties::make);
     }
 
     private static Case make(
@@ -101,7 +105,9 @@ class PageSizesProperties {
         return true;
     }
 
-    /** Any size that works and is not needlessly large is found: the least that holds everything is the largest tried. */
+    /**
+     * Any size that works and is not needlessly large is found: the least that holds everything is the largest tried.
+     */
     private static long bruteForce(Case c) {
         long best = 0;
         for (int bit = 12; bit < 40; bit++) {
