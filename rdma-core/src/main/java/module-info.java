@@ -5,4 +5,5 @@ module io.pagewalk.rdma {
 
     exports io.pagewalk.rdma;
     exports io.pagewalk.rdma.mm;
+    exports io.pagewalk.rdma.umem;
 }

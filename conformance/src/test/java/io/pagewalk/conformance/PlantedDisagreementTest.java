@@ -71,6 +71,7 @@ class PlantedDisagreementTest {
             iommu_map_sg | 1288 | map_page: dma need_sync probe ptes after_unmap; map_sg: ret out probe ptes restored after_unmap dma0; map_sgtable: ret nents out probe ptes restored after_unmap dma0; unmap_page: after_unmap; map_resource: dma probe ptes; alloc_coherent: dma nonzero_bytes ptes
             iommu_live | 1368 | map_page: dma; map_sg: ret out
             iommu_untrusted | 421 | map_page: dma iova_to_phys pool_off copied_in pre_zero post_zero ptes used max_mapping; map_sg: ret out used; unmap: used
+            umem | 1281 | find_best_pgsz: pgsz umem_iova num_blocks num_pages dma_offset blocks iterated; find_best_pgoff: pgsz umem_iova num_blocks num_pages dma_offset blocks iterated; rdma_for_each_block: blocks iterated; ib_sg_to_pages: ret mr_iova mr_length sg_offset_out pages
             iommu_fq | 6 | map_unmap_loop: iova_pfn
             iommu_api | 100 | script: ops leaves before_attach attach pgsize_bitmap aperture
             sg_alloc_append | 832 | from_pages_segment: ret nents orig_nents segs; append: calls

@@ -195,8 +195,8 @@ public final class Dma {
 
     private int checkedResult(int nents, int result) {
         return switch (result) {
-            case -Errno.EINVAL, -Errno.ENOMEM, -Errno.EIO, -Errno.EREMOTEIO -> result;
-            default -> result > 0 ? result : checks.unexpectedResult(nents, result);
+            case -Errno.EINVAL, -Errno.ENOMEM, -Errno.EIO -> result;
+            default -> result > 0 || checks.isRemoteError(result) ? result : checks.unexpectedResult(nents, result);
         };
     }
 

@@ -55,6 +55,11 @@ final class DmaChecks {
         return Dma.DMA_MAPPING_ERROR;
     }
 
+    /** -EREMOTEIO, of a kernel that knows it as a result (rdma:DMA-10). */
+    boolean isRemoteError(int result) {
+        return result == -Errno.EREMOTEIO && device.machine().kernelModel().mapsListsWithRemoteError();
+    }
+
     /** An empty list ends here too: 0 is none of the errors that map_sg may give (FE-11). */
     int unexpectedResult(int nents, int result) {
         if (result == -Errno.EOPNOTSUPP && !hasDma()) {

@@ -8,12 +8,18 @@ package io.pagewalk.dma;
 public final class Errno {
     /** Operation not permitted. */
     public static final int EPERM = 1;
+    /** A signal came before it was done. */
+    public static final int EINTR = 4;
     /** Input/output error. */
     public static final int EIO = 5;
     /** No such device or address. */
     public static final int ENXIO = 6;
+    /** Not now; may succeed later. */
+    public static final int EAGAIN = 11;
     /** Out of memory, of addresses or of slots; may succeed later. */
     public static final int ENOMEM = 12;
+    /** Permission denied. */
+    public static final int EACCES = 13;
     /** Bad address. */
     public static final int EFAULT = 14;
     /** Busy. */
@@ -50,9 +56,12 @@ public final class Errno {
     public static String name(int errno) {
         return switch (Math.abs(errno)) {
             case EPERM -> "EPERM";
+            case EINTR -> "EINTR";
             case EIO -> "EIO";
             case ENXIO -> "ENXIO";
+            case EAGAIN -> "EAGAIN";
             case ENOMEM -> "ENOMEM";
+            case EACCES -> "EACCES";
             case EFAULT -> "EFAULT";
             case EBUSY -> "EBUSY";
             case EEXIST -> "EEXIST";

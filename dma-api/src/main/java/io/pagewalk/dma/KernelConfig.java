@@ -32,6 +32,8 @@ public final class KernelConfig {
     private boolean dmaApiDebug;
     private boolean dmaNeedSync = true;
     private boolean hasDma = true;
+    private boolean infinibandUserMem = true;
+    private boolean infinibandVirtDma = true;
     private @Nullable ArchMapDirect archMapDirect;
     private @Nullable DmaOps archDmaOps;
     private boolean dmaOpsBypass;
@@ -51,6 +53,8 @@ public final class KernelConfig {
         copy.archDmaOps = archDmaOps;
         copy.archMapDirect = archMapDirect;
         copy.hasDma = hasDma;
+        copy.infinibandUserMem = infinibandUserMem;
+        copy.infinibandVirtDma = infinibandVirtDma;
         copy.dmaNeedSync = dmaNeedSync;
         copy.dmaApiDebug = dmaApiDebug;
         copy.slubDebug = slubDebug;
@@ -239,6 +243,30 @@ public final class KernelConfig {
     }
 
     /**
+     * Changes whether RDMA may register memory of processes, {@code INFINIBAND_USER_MEM}.
+     *
+     * @param yes whether it may (rdma:UMEM-29)
+     * @return a changed copy
+     */
+    public KernelConfig withInfinibandUserMem(boolean yes) {
+        KernelConfig copy = copy();
+        copy.infinibandUserMem = yes;
+        return copy;
+    }
+
+    /**
+     * Changes whether RDMA devices may be software without a DMA device, {@code INFINIBAND_VIRT_DMA}.
+     *
+     * @param yes whether they may (rdma:DMA-1)
+     * @return a changed copy
+     */
+    public KernelConfig withInfinibandVirtDma(boolean yes) {
+        KernelConfig copy = copy();
+        copy.infinibandVirtDma = yes;
+        return copy;
+    }
+
+    /**
      * Whether coherent memory can be mapped write-combined.
      *
      * @return {@code ARCH_HAS_DMA_WRITE_COMBINE}
@@ -362,6 +390,24 @@ public final class KernelConfig {
      */
     public boolean slubDebug() {
         return slubDebug;
+    }
+
+    /**
+     * Whether RDMA may register memory of processes.
+     *
+     * @return {@code INFINIBAND_USER_MEM}
+     */
+    public boolean infinibandUserMem() {
+        return infinibandUserMem;
+    }
+
+    /**
+     * Whether RDMA devices may be software without a DMA device.
+     *
+     * @return {@code INFINIBAND_VIRT_DMA}
+     */
+    public boolean infinibandVirtDma() {
+        return infinibandVirtDma;
     }
 
     /**

@@ -17,10 +17,12 @@ import io.pagewalk.dma.spi.DmaBackend;
 import io.pagewalk.dma.spi.DmaBackends;
 import io.pagewalk.dma.spi.MetricSink;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.function.Consumer;
+import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -55,6 +57,7 @@ public final class Machine implements AutoCloseable {
     private final Interrupts interrupts;
     private final @Nullable DmaListener listener;
     private final Map<String, Device> devices = new LinkedHashMap<>();
+    private final Map<Class<?>, Object> extensions = new HashMap<>();
     private final RequesterIds requesterIds = new RequesterIds();
     private final String backendName;
     private final DmaBackend backend;
@@ -338,6 +341,26 @@ public final class Machine implements AutoCloseable {
      */
     public <T> @Nullable T part(Class<T> type) {
         return backend.part(type);
+    }
+
+    /**
+     * Finds what a module above keeps of this machine, such as the memory of its processes, and makes it when it is
+     * asked for first. Thread-safe.
+     *
+     * @param <T> the type
+     * @param type its type, of which the machine has one
+     * @param maker makes it; must not ask for another of the same type
+     * @return the machine's one
+     */
+    public <T> T extension(Class<T> type, Function<Machine, T> maker) {
+        synchronized (extensions) {
+            Object found = extensions.get(type);
+            if (found == null) {
+                found = maker.apply(this);
+                extensions.put(type, found);
+            }
+            return type.cast(found);
+        }
     }
 
     /**

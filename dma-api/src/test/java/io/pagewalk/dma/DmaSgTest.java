@@ -44,6 +44,16 @@ class DmaSgTest {
         assertThat(world.dma.lastFailure().errno()).isEqualTo(5);
     }
 
+    @ParameterizedTest
+    @ValueSource(ints = {-22, -12, -5, -121})
+    void aKernelOf5xKnowsNoRemoteError(int errno) { // rdma:DMA-10, rdma:QRK-18
+        World old = World.make(World.builder().kernelModel(KernelModel.LINUX_5));
+        old.backend.onMapSg = nents -> errno;
+
+        assertThat(old.dma.mapSgTable(list, DmaDirection.TO_DEVICE, 0)).isEqualTo(errno == -121 ? -5 : errno);
+        assertThat(old.machine.log().warnCount()).isEqualTo(errno == -121 ? 1 : 0);
+    }
+
     @Test
     void anEmptyListWarnsAndGivesEio() { // FE-11, QRK-34
         SgTable empty = new SgTable(1);

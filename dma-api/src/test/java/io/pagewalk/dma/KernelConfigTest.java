@@ -41,6 +41,8 @@ class KernelConfigTest {
         all.put("dmaNeedSync", KernelConfig::dmaNeedSync);
         all.put("dmaApiDebug", KernelConfig::dmaApiDebug);
         all.put("slubDebug", KernelConfig::slubDebug);
+        all.put("infinibandUserMem", KernelConfig::infinibandUserMem);
+        all.put("infinibandVirtDma", KernelConfig::infinibandVirtDma);
         return all;
     }
 
@@ -57,6 +59,8 @@ class KernelConfigTest {
         all.put("dmaNeedSync", config -> config.withDmaNeedSync(false));
         all.put("dmaApiDebug", config -> config.withDmaApiDebug(true));
         all.put("slubDebug", config -> config.withSlubDebug(true));
+        all.put("infinibandUserMem", config -> config.withInfinibandUserMem(false));
+        all.put("infinibandVirtDma", config -> config.withInfinibandVirtDma(false));
         return all;
     }
 

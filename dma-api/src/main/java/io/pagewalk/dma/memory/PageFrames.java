@@ -140,7 +140,19 @@ public final class PageFrames {
      * @throws IllegalStateException if the count would pass 2^31-1; it stays as it was
      */
     public int pin(long pfn) {
-        return change(touch(pfn).pins, pfn, 1, "pins");
+        return pin(pfn, 1);
+    }
+
+    /**
+     * Counts several pins.
+     *
+     * @param pfn the number of the frame
+     * @param count how many, not negative
+     * @return how many there are now
+     * @throws IllegalStateException if the count would pass 2^31-1; it stays as it was
+     */
+    public int pin(long pfn, int count) {
+        return change(touch(pfn).pins, pfn, notNegative(count), "pins");
     }
 
     /**
@@ -151,7 +163,19 @@ public final class PageFrames {
      * @throws IllegalStateException if there was none
      */
     public int unpin(long pfn) {
-        return change(touch(pfn).pins, pfn, -1, "pins");
+        return unpin(pfn, 1);
+    }
+
+    /**
+     * Takes back several pins.
+     *
+     * @param pfn the number of the frame
+     * @param count how many, not negative
+     * @return how many there are now
+     * @throws IllegalStateException if there were fewer; the count stays as it was
+     */
+    public int unpin(long pfn, int count) {
+        return change(touch(pfn).pins, pfn, -notNegative(count), "pins");
     }
 
     // ---- dirty
@@ -230,6 +254,19 @@ public final class PageFrames {
         return before != null && before.contains(hook);
     }
 
+    /**
+     * Tells the hooks of frames that they go back to an owner other than the page allocator, such as a contiguous
+     * memory area, and cleans them. The owner must not hand them out before this returns.
+     *
+     * @param firstPfn the number of the first frame
+     * @param count how many frames
+     * @throws IllegalStateException if one of them has references or pins; nothing changes then
+     */
+    public void release(long firstPfn, long count) {
+        requireUnused(firstPfn, count);
+        freed(firstPfn, count);
+    }
+
     /** Refuses frames that somebody still holds. */
     void requireUnused(long firstPfn, long count) {
         for (long pfn = firstPfn; pfn < firstPfn + count; pfn++) {
@@ -296,7 +333,7 @@ public final class PageFrames {
 
     private static int notNegative(int count) {
         if (count < 0) {
-            throw new IllegalArgumentException("a count of references is not negative: " + count);
+            throw new IllegalArgumentException("a count of references or pins is not negative: " + count);
         }
         return count;
     }

@@ -1,0 +1,177 @@
+package io.pagewalk.rdma.mm;
+
+import io.pagewalk.dma.memory.PageFrames;
+
+/**
+ * The pins of one machine's user pages: how they are counted on folios, and how they are dropped.
+ *
+ * <p>A pin of a page of a small folio is 1024 references; a pin of a page of a large folio is one reference and one pin
+ * of its head. The zero page's pins are not counted, but by a 5.x kernel. When the last reference goes with a pin, the
+ * page goes back to where it came from.
+ *
+ * <p>Thread-safe. Implements rdma:MM-15 to MM-17 and GUP-18.
+ */
+public final class Pins {
+    /** How many references a pin of a small folio is (rdma:MM-15). */
+    public static final int GUP_PIN_COUNTING_BIAS = 1024;
+
+    private final UserMemory memory;
+    private final PageFrames frames;
+    private final Folios folios;
+    private long acquired;
+    private long released;
+
+    Pins(UserMemory memory) {
+        this.memory = memory;
+        frames = memory.machine().frames();
+        folios = memory.folios();
+    }
+
+    /**
+     * How many pages were pinned, ever: NR_FOLL_PIN_ACQUIRED of the machine.
+     *
+     * @return pages, those included that were dropped again at once
+     */
+    public long acquired() {
+        synchronized (memory.lock()) {
+            return acquired;
+        }
+    }
+
+    /**
+     * How many pages were unpinned, ever: NR_FOLL_PIN_RELEASED of the machine.
+     *
+     * @return pages
+     */
+    public long released() {
+        synchronized (memory.lock()) {
+            return released;
+        }
+    }
+
+    /**
+     * Whether a page may be pinned (rdma:MM-16): exact for a page of a large folio, while a small one with 1024
+     * references of other kinds looks pinned.
+     *
+     * @param pfn the number of the page's frame
+     * @return true when it may be
+     */
+    public boolean maybeDmaPinned(long pfn) {
+        synchronized (memory.lock()) {
+            int state = folios.state(pfn);
+            return Folios.isLarge(state)
+                    ? frames.pinCount(Folios.headOf(pfn, state)) > 0
+                    : frames.refCount(pfn) >= GUP_PIN_COUNTING_BIAS;
+        }
+    }
+
+    /**
+     * Unpins physically consecutive pages: {@code unpin_user_page_range_dirty_lock}.
+     *
+     * @param firstPfn the number of the first page's frame
+     * @param nrPages how many pages
+     * @param dirty whether to mark their folios dirty
+     * @throws IllegalStateException if one of them has no pin; pages before it are unpinned then
+     */
+    public void unpinUserPageRangeDirtyLock(long firstPfn, long nrPages, boolean dirty) {
+        synchronized (memory.lock()) {
+            long pfn = firstPfn;
+            long endPfn = firstPfn + nrPages;
+            while (pfn < endPfn) {
+                pfn += unpinRun(pfn, endPfn - pfn, dirty);
+            }
+        }
+    }
+
+    /**
+     * Unpins pages: {@code unpin_user_pages_dirty_lock}.
+     *
+     * @param pfns the numbers of their frames
+     * @param count how many of them
+     * @param dirty whether to mark their folios dirty
+     * @throws IllegalStateException if one of them has no pin; pages before it are unpinned then
+     */
+    public void unpinUserPagesDirtyLock(long[] pfns, int count, boolean dirty) {
+        unpin(pfns, 0, count, dirty);
+    }
+
+    void unpin(long[] pfns, int from, int count, boolean dirty) {
+        synchronized (memory.lock()) {
+            int end = from + count;
+            int i = from;
+            while (i < end) {
+                i += (int) unpinRun(pfns[i], consecutive(pfns, i, end), dirty);
+            }
+        }
+    }
+
+    private static int consecutive(long[] pfns, int from, int end) {
+        int i = from + 1;
+        while (i < end && pfns[i] == pfns[i - 1] + 1) {
+            i++;
+        }
+        return i - from;
+    }
+
+    /** Unpins the first pages of a run, as many as belong to one folio; says how many. */
+    private long unpinRun(long pfn, long nrPages, boolean dirty) {
+        int state = folios.state(pfn);
+        if (!Folios.isLarge(state)) {
+            unpinSmall(pfn, dirty);
+            return 1;
+        }
+        long head = Folios.headOf(pfn, state);
+        long inFolio = Math.min(nrPages, head + (1L << Folios.orderOf(state)) - pfn);
+        markDirty(head, dirty);
+        frames.unpin(head, (int) inFolio);
+        released += inFolio;
+        memory.pages().put(head, (int) inFolio);
+        return inFolio;
+    }
+
+    private void unpinSmall(long pfn, boolean dirty) {
+        if (!counts(pfn)) {
+            return;
+        }
+        markDirty(pfn, dirty);
+        memory.pages().put(pfn, GUP_PIN_COUNTING_BIAS);
+        released++;
+    }
+
+    private void markDirty(long headPfn, boolean dirty) {
+        if (dirty && !frames.isDirty(headPfn)) {
+            frames.setDirty(headPfn);
+        }
+    }
+
+    /** Pins pages of one folio; false when its count has no room. The caller holds the lock. */
+    boolean pin(long pfn, int state, int nrPages) {
+        if (!Folios.isLarge(state)) {
+            return pinSmall(pfn);
+        }
+        long head = Folios.headOf(pfn, state);
+        if (frames.refCount(head) > Integer.MAX_VALUE - nrPages) {
+            return false;
+        }
+        frames.get(head, nrPages);
+        frames.pin(head, nrPages);
+        acquired += nrPages;
+        return true;
+    }
+
+    private boolean pinSmall(long pfn) {
+        if (!counts(pfn)) {
+            return true;
+        }
+        if (frames.refCount(pfn) > Integer.MAX_VALUE - GUP_PIN_COUNTING_BIAS) {
+            return false;
+        }
+        frames.get(pfn, GUP_PIN_COUNTING_BIAS);
+        acquired++;
+        return true;
+    }
+
+    private boolean counts(long pfn) {
+        return !memory.isZeroPage(pfn) || memory.model().countsPinsOfTheZeroPage();
+    }
+}
