@@ -2,6 +2,7 @@ package io.pagewalk.trace.check;
 
 import io.pagewalk.dma.debug.DmaDebug;
 import io.pagewalk.dma.debug.DmaDebugHost;
+import io.pagewalk.dma.debug.DmaDebugKind;
 import io.pagewalk.dma.debug.DmaDebugOptions;
 import io.pagewalk.dma.debug.DmaDebugReport;
 import io.pagewalk.trace.TraceEvent;
@@ -9,8 +10,7 @@ import io.pagewalk.trace.TraceReader;
 import io.pagewalk.trace.TraceSummary;
 import io.pagewalk.trace.replay.ReplayProgress;
 import java.io.IOException;
-import java.util.ArrayList;
-import java.util.List;
+import java.util.Map;
 
 /**
  * Checks a recorded trace for misuse of the DMA API: no machine, no backend, the recorded addresses as they are.
@@ -23,10 +23,13 @@ public final class TraceCheck implements DmaDebugHost {
     private static final long EVENTS_PER_PROGRESS = 4096;
 
     private final CheckOptions options;
-    private final List<DmaDebugReport> kept = new ArrayList<>();
+    private final Findings certain;
+    private final Findings unknown;
 
     private TraceCheck(CheckOptions options) {
         this.options = options;
+        this.certain = new Findings(options.keptReports());
+        this.unknown = new Findings(options.keptReports());
     }
 
     /**
@@ -62,13 +65,23 @@ public final class TraceCheck implements DmaDebugHost {
             }
         }
         calls.finish();
+        return result(name, reader.summary(), debug, calls.notes());
+    }
+
+    /** Where events are missing, an address that is not known may have been mapped in one of them. */
+    private CheckResult result(String name, TraceSummary summary, DmaDebug debug, Map<CheckNote, Long> notes) {
+        if (summary.isIncomplete() && unknown.count() > 0) {
+            notes.put(CheckNote.UNKNOWN_ADDRESSES, unknown.count());
+        } else {
+            certain.add(unknown);
+        }
         return new CheckResult(
                 name,
-                reader.summary(),
+                summary,
                 debug.calls(),
-                debug.counts(),
-                kept,
-                calls.notes(),
+                certain.counts(),
+                certain.reports(),
+                notes,
                 debug.live(),
                 debug.minFreeEntries(),
                 debug.totalEntries());
@@ -76,8 +89,8 @@ public final class TraceCheck implements DmaDebugHost {
 
     @Override
     public void report(DmaDebugReport report) {
-        if (kept.size() < options.keptReports()) {
-            kept.add(report);
-        }
+        boolean missing = report.kind() == DmaDebugKind.NOT_ALLOCATED
+                || report.kind() == DmaDebugKind.SYNC_NOT_ALLOCATED;
+        (missing ? unknown : certain).add(report);
     }
 }
