@@ -132,8 +132,8 @@ class LiveCallsTest {
                 .isEqualTo("DMA-API: e1000 nic: device driver tries to free DMA memory it has not allocated"
                         + " [device address=0x0000000000001000] [size=8 bytes]");
         assertThat(debug(world).errorCount()).isEqualTo(2);
-        World platform = World.make(
-                World.builder().dmaDebug(DmaDebugOptions.DEFAULT), config -> DeviceConfig.platform("uart"));
+        World platform =
+                World.make(World.builder().dmaDebug(DmaDebugOptions.DEFAULT), config -> DeviceConfig.platform("uart"));
         platform.dma.unmapPage(0x1000, 8, TO_DEVICE, 0);
         assertThat(platform.machine.log().entries().get(0).text()).startsWith("DMA-API: platform uart: ");
     }
@@ -155,9 +155,8 @@ class LiveCallsTest {
     @Test
     @DisplayName("DBG-22, DBG-72: failure points")
     void memoryCanRunOutAtTwoPoints() {
-        World entries = World.make(World.builder()
-                .commandLine("dma_debug_entries=0")
-                .dmaDebug(DmaDebugOptions.DEFAULT));
+        World entries =
+                World.make(World.builder().commandLine("dma_debug_entries=0").dmaDebug(DmaDebugOptions.DEFAULT));
         entries.machine.failures().failNth("dma_debug.entries", 1);
         entries.dma.mapPage(0x1000, 8, FROM_DEVICE, 0);
         assertThat(debug(entries).isDisabled()).isTrue();
@@ -187,11 +186,14 @@ class LiveCallsTest {
         World world = world();
         long vmalloc = LAYOUT.vmalloc().first();
         assertThat(world.dma.mapSingle(vmalloc, 8, TO_DEVICE, 0)).isEqualTo(Dma.DMA_MAPPING_ERROR);
-        assertThat(debug(world).calls()).as("F6: refused before dma-debug looks").isZero();
+        assertThat(debug(world).calls())
+                .as("F6: refused before dma-debug looks")
+                .isZero();
         world.dma.mapSingle(LAYOUT.text().first(), 64, TO_DEVICE, 0);
         assertThat(kinds(world)).containsExactly(INVALID_AREA);
         assertThat(debug(world).reports().get(0).kernelText())
-                .isEqualTo("DMA-API: e1000 nic: device driver maps memory from invalid area [addr=0xffffffff80000000] [len=64]");
+                .isEqualTo(
+                        "DMA-API: e1000 nic: device driver maps memory from invalid area [addr=0xffffffff80000000] [len=64]");
         world.dma.mapSingle(LAYOUT.physToVirt(0x9000), 8, TO_DEVICE, 0);
         assertThat(kinds(world)).as("in the direct map, without RAM").containsExactly(INVALID_AREA, INVALID_AREA);
         long good = LAYOUT.physToVirt(0x1000);
@@ -204,7 +206,8 @@ class LiveCallsTest {
         feed.debug.accept(new DmaCall.MapPointer(feed.caller(), vmalloc, 8));
         assertThat(feed.kinds()).as("unreachable by dma_map_single").containsExactly(INVALID_AREA, VMALLOC_AREA);
         assertThat(feed.text())
-                .isEqualTo("DMA-API: e1000 0000:00:08.0: device driver maps memory from vmalloc area [addr=0xffffc90000000000] [len=8]");
+                .isEqualTo(
+                        "DMA-API: e1000 0000:00:08.0: device driver maps memory from vmalloc area [addr=0xffffc90000000000] [len=8]");
         Feed blind = new Feed();
         blind.debug.accept(new DmaCall.MapPointer(blind.caller(), vmalloc, 8));
         assertThat(blind.heard).as("nothing is known of addresses").isEmpty();
@@ -225,7 +228,9 @@ class LiveCallsTest {
         dma.mapPage(0x6000, 8, TO_DEVICE, 0);
         dma.mapPage(0x3fff, 8, TO_DEVICE, 0);
         world.dma.mapPage(0x4010, 8, TO_DEVICE, 0);
-        assertThat(debug(world).count(STACK)).as("the CPU's own stack, the first byte").isEqualTo(2);
+        assertThat(debug(world).count(STACK))
+                .as("the CPU's own stack, the first byte")
+                .isEqualTo(2);
         world.machine.runOnStack(1, null);
         dma.mapPage(0x4020, 8, TO_DEVICE, 0);
         assertThat(debug(world).count(STACK)).isEqualTo(2);
@@ -241,7 +246,8 @@ class LiveCallsTest {
         world.dma.mapSg(list, 2, TO_DEVICE, 0);
         assertThat(kinds(world)).containsExactly(STACK);
         assertThat(debug(world).reports().get(0).kernelText())
-                .isEqualTo("DMA-API: e1000 nic: device driver maps memory from stack [probable addr=0xffffc90000001abc]");
+                .isEqualTo(
+                        "DMA-API: e1000 nic: device driver maps memory from stack [probable addr=0xffffc90000001abc]");
     }
 
     @Test
@@ -259,7 +265,8 @@ class LiveCallsTest {
         world.dma.mapSg(new SgTable(1).add(0x4800, 16), 1, TO_DEVICE, 0);
         assertThat(kinds(world)).containsExactly(KERNEL_TEXT, KERNEL_TEXT, KERNEL_TEXT, KERNEL_TEXT);
         assertThat(debug(world).reports().get(3).kernelText())
-                .isEqualTo("DMA-API: e1000 nic: device driver maps memory from kernel text or rodata [addr=0xffff888000004800] [len=16]");
+                .isEqualTo(
+                        "DMA-API: e1000 nic: device driver maps memory from kernel text or rodata [addr=0xffff888000004800] [len=16]");
     }
 
     @Test
@@ -287,7 +294,7 @@ class LiveCallsTest {
     @DisplayName("DBG-14: pages that lie apart, by their vmalloc address")
     void pagesThatLieApartAreRecordedToo() {
         World world = world();
-        world.backend.onAlloc = size -> CoherentPages.scattered(new long[] {0x3000, 0x1000}, size, 0x8_0000);
+        world.backend.onAlloc = size -> new CoherentPages(0x8_0000, size, new long[] {0x3000, 0x1000});
         CoherentBuffer buffer = Objects.requireNonNull(world.dma.memory().allocCoherent(0x2000, Gfp.KERNEL));
         assertThat(LAYOUT.isVmalloc(buffer.cpuAddr())).isTrue();
         assertThat(debug(world).live()).extracting(DebugMapping::physAddr).containsExactly(0x3000L);
@@ -300,7 +307,8 @@ class LiveCallsTest {
     void memoryWithoutAnAddressIsNotRecorded() {
         World world = world();
         long cookie = KernelMemory.pageCookie(0x4000);
-        world.backend.onAlloc = size -> CoherentPages.contiguous(0x4000, size, 0x4000).withCpuAddr(cookie);
+        world.backend.onAlloc =
+                size -> CoherentPages.contiguous(0x4000, size, 0x4000).withCpuAddr(cookie);
         CoherentBuffer buffer = Objects.requireNonNull(world.dma.memory().allocCoherent(100, Gfp.KERNEL));
         assertThat(buffer.cpuAddr()).isEqualTo(cookie);
         buffer.close();
@@ -318,8 +326,8 @@ class LiveCallsTest {
             assertThat(m.physAddr()).isEqualTo(0x5000);
         });
         world.dma.memory().freePages(100, pages.physAddr(), pages.dmaAddr(), FROM_DEVICE);
-        SgTable list = Objects.requireNonNull(
-                world.dma.memory().noncontiguous().alloc(0x1800, FROM_DEVICE, Gfp.KERNEL, 0));
+        SgTable list =
+                Objects.requireNonNull(world.dma.memory().noncontiguous().alloc(0x1800, FROM_DEVICE, Gfp.KERNEL, 0));
         assertThat(debug(world).live()).singleElement().satisfies(m -> {
             assertThat(m.type()).isEqualTo(MappingType.SCATTER_GATHER);
             assertThat(m.callEnts()).isEqualTo(1);
@@ -388,9 +396,8 @@ class LiveCallsTest {
     @Test
     void anotherListenerHearsTheSameCalls() {
         List<String> heard = new ArrayList<>();
-        World world = World.make(World.builder()
-                .dmaDebug(DmaDebugOptions.DEFAULT)
-                .listener(clock -> new DmaListener() {
+        World world =
+                World.make(World.builder().dmaDebug(DmaDebugOptions.DEFAULT).listener(clock -> new DmaListener() {
                     @Override
                     public void mappedPage(
                             Device device,
@@ -433,7 +440,9 @@ class LiveCallsTest {
         assertThat(report.kind()).isEqualTo(DIFFERENT_SIZE);
         assertThat(report.caller().site()).startsWith("LiveCallsTest.java:");
         assertThat(report.line())
-                .contains("; it is single mapping 0x1000+0x10 TO_DEVICE (LiveCallsTest.java:", "; called at LiveCallsTest");
+                .contains(
+                        "; it is single mapping 0x1000+0x10 TO_DEVICE (LiveCallsTest.java:",
+                        "; called at LiveCallsTest");
         assertThat(Objects.requireNonNull(report.caller().site()).split(" < ")).hasSizeLessThanOrEqualTo(5);
         World silent = world();
         silent.dma.unmapPage(0x1000, 8, TO_DEVICE, 0);
@@ -456,39 +465,40 @@ class LiveCallsTest {
     @DisplayName("E14: a page that is freed while mapped")
     void aPageFreedWhileMappedNamesTheMapping() {
         World world = world(DmaDebugOptions.DEFAULT.withProfile(DmaDebugProfile.EVERYTHING));
-        long page = world.machine.pages().allocate(1, Zone.NORMAL);
+        long page = world.machine.pages().allocPages(Zone.NORMAL, 1);
         world.dma.mapPage(page + 0xff0, 0x20, FROM_DEVICE, 0);
         debug(world).tag(LiveCalls.deviceOf(world.device), page + 0xff0, "rx");
-        world.machine.pages().free(page, 1);
+        world.machine.pages().freePages(page, 1);
         assertThat(kinds(world)).containsExactly(PAGE_FREED_WHILE_MAPPED, PAGE_FREED_WHILE_MAPPED);
         assertThat(debug(world).errorCount()).as("no kernel counts it").isZero();
         DmaDebugReport report = debug(world).reports().get(0);
         assertThat(report.shown()).isTrue();
         assertThat(report.line())
-                .isEqualTo("DMA-API: e1000 nic: page is freed while a device still maps it [page=0x%016x] [device address=0x%016x]"
-                                .formatted(page, page + 0xff0)
-                        + " [size=32 bytes] [mapped with DMA_FROM_DEVICE] [mapped as single]; it is single mapping 0x%x+0x20 FROM_DEVICE of rx"
-                                .formatted(page + 0xff0));
+                .isEqualTo(
+                        "DMA-API: e1000 nic: page is freed while a device still maps it [page=0x%016x] [device address=0x%016x]"
+                                        .formatted(page, page + 0xff0)
+                                + " [size=32 bytes] [mapped with DMA_FROM_DEVICE] [mapped as single]; it is single mapping 0x%x+0x20 FROM_DEVICE of rx"
+                                        .formatted(page + 0xff0));
     }
 
     @Test
     void aPageFreedAfterItsUnmapIsNoReport() {
         World world = world(DmaDebugOptions.DEFAULT.withProfile(DmaDebugProfile.EVERYTHING));
-        long page = world.machine.pages().allocate(0, Zone.NORMAL);
+        long page = world.machine.pages().allocPages(Zone.NORMAL, 0);
         SgTable list = new SgTable(1).add(page, 0x100);
         world.dma.mapSg(list, 1, FROM_DEVICE, 0);
         world.dma.unmapSg(list, 1, FROM_DEVICE, 0);
-        world.machine.pages().free(page, 0);
+        world.machine.pages().freePages(page, 0);
         assertThat(kinds(world)).isEmpty();
-        long again = world.machine.pages().allocate(0, Zone.NORMAL);
+        long again = world.machine.pages().allocPages(Zone.NORMAL, 0);
         assertThat(again).isEqualTo(page);
         world.dma.mapSg(list, 1, FROM_DEVICE, 0);
-        world.machine.pages().free(page, 0);
+        world.machine.pages().freePages(page, 0);
         assertThat(kinds(world)).containsExactly(PAGE_FREED_WHILE_MAPPED);
         World kernel = world();
-        long other = kernel.machine.pages().allocate(0, Zone.NORMAL);
+        long other = kernel.machine.pages().allocPages(Zone.NORMAL, 0);
         kernel.dma.mapPage(other, 8, FROM_DEVICE, 0);
-        kernel.machine.pages().free(other, 0);
+        kernel.machine.pages().freePages(other, 0);
         assertThat(kinds(kernel)).as("6.12 does not look").isEmpty();
     }
 

@@ -10,8 +10,11 @@ public enum CheckNote {
     CUT_LISTS("lists of more than the 128 entries that the kernel prints, checked in those"),
     /** An unmap of a list that was not seen mapped: its line has no DMA address to report. */
     UNKNOWN_LISTS("unmaps of lists that the trace did not see mapped: their lines have no DMA address to check"),
-    /** A mark of lost events stands behind the loss, so that what looks unknown before the first one may have been lost. */
-    UNKNOWN_ADDRESSES("unmaps and syncs of unknown addresses before the first gap, whose mark comes later than the loss"),
+    /**
+     * A mark of lost events stands behind the loss, so that what looks unknown before the first one may have been lost.
+     */
+    UNKNOWN_ADDRESSES(
+            "unmaps and syncs of unknown addresses before the first gap, whose mark comes later than the loss"),
     /** Events are missing. */
     GAPS("gaps: what was live before is forgotten, and addresses that are not known are not reported after");
 

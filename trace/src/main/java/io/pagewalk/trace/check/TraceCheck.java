@@ -89,8 +89,8 @@ public final class TraceCheck implements DmaDebugHost {
 
     @Override
     public void report(DmaDebugReport report) {
-        boolean missing = report.kind() == DmaDebugKind.NOT_ALLOCATED
-                || report.kind() == DmaDebugKind.SYNC_NOT_ALLOCATED;
+        boolean missing =
+                report.kind() == DmaDebugKind.NOT_ALLOCATED || report.kind() == DmaDebugKind.SYNC_NOT_ALLOCATED;
         (missing ? unknown : certain).add(report);
     }
 }
