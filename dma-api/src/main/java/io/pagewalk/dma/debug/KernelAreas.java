@@ -43,8 +43,12 @@ public final class KernelAreas {
      *
      * @param cpu from 0
      * @param stack the stack of its task, or null for none that is known
+     * @throws IllegalArgumentException when there is no such CPU
      */
     public void runOn(int cpu, @Nullable KernelStack stack) {
+        if (cpu < 0 || cpu >= stacks.length()) {
+            throw new IllegalArgumentException("CPU " + cpu + " of a machine with " + stacks.length());
+        }
         stacks.set(cpu, stack);
     }
 

@@ -232,6 +232,8 @@ class LiveCallsTest {
                 .as("the CPU's own stack, the first byte")
                 .isEqualTo(2);
         world.machine.runOnStack(1, null);
+        assertThatThrownBy(() -> world.machine.runOnStack(2, null)).hasMessage("CPU 2 of a machine with 2");
+        assertThatThrownBy(() -> world.machine.runOnStack(-1, null)).hasMessage("CPU -1 of a machine with 2");
         dma.mapPage(0x4020, 8, TO_DEVICE, 0);
         assertThat(debug(world).count(STACK)).isEqualTo(2);
     }
