@@ -33,7 +33,7 @@ class CasesListTest {
     private static final Pattern TEST = Pattern.compile("`(\\w+)#(\\w+)`");
     private static final Pattern REASON = Pattern.compile("(later|outside): \\S.*");
     private static final List<Class<?>> CASE_CLASSES =
-            List.of(SwiotlbCasesTest.class, DirectCasesTest.class, ScatterGatherCasesTest.class);
+            List.of(SwiotlbCasesTest.class, DirectCasesTest.class, ScatterGatherCasesTest.class, DebugCasesTest.class);
 
     private static final Map<String, String> ANSWERS = new LinkedHashMap<>();
     private static final Map<String, Path> SOURCES = new LinkedHashMap<>();
