@@ -102,6 +102,15 @@ final class Folios {
         groupOf(pfn).states[slotOf(pfn)] |= bit;
     }
 
+    /** Sets a bit on every page of the folio that a page belongs to, so that each can be judged alone. */
+    void setOnFolio(long pfn, int bit) {
+        int state = state(pfn);
+        long head = headOf(pfn, state);
+        for (long page = head; page < head + (1L << orderOf(state)); page++) {
+            set(page, bit);
+        }
+    }
+
     void clear(long pfn, int bit) {
         groupOf(pfn).states[slotOf(pfn)] &= ~bit;
     }

@@ -111,7 +111,7 @@ public final class UserMemory {
      */
     public void markDeviceCoherent(long pfn) {
         synchronized (lock) {
-            folios.set(folios.head(pfn), Folios.DEVICE_COHERENT);
+            folios.setOnFolio(pfn, Folios.DEVICE_COHERENT);
         }
     }
 
@@ -122,7 +122,7 @@ public final class UserMemory {
      */
     public void markIsolated(long pfn) {
         synchronized (lock) {
-            folios.set(folios.head(pfn), Folios.ISOLATED);
+            folios.setOnFolio(pfn, Folios.ISOLATED);
         }
     }
 
