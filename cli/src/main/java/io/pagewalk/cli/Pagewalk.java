@@ -25,7 +25,7 @@ import picocli.CommandLine.Spec;
         versionProvider = Version.class,
         header = "The Linux kernel's DMA-mapping subsystem as a command: no root, no VM, no hardware.",
         description = {"", "Run a subcommand with --help to learn what it does and what its output means."},
-        subcommands = {CompareCommand.class, ConformCommand.class, CommandLine.HelpCommand.class},
+        subcommands = {CompareCommand.class, ConformCommand.class, PinCommand.class, CommandLine.HelpCommand.class},
         synopsisSubcommandLabel = "COMMAND",
         exitCodeListHeading = "%nExit status:%n",
         exitCodeList = {

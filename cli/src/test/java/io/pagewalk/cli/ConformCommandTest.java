@@ -47,12 +47,10 @@ class ConformCommandTest {
         assertThat(ran.status()).isZero();
         assertThat(ran.err()).isEmpty();
         assertThat(ran.row("swiotlb")).containsExactly("11,721", "60,440", "732", "301", "11,721", "0", "0");
-        assertThat(ran.row("edu")).containsExactly("50", "258", "63", "3", "45", "0", "5");
+        assertThat(ran.row("edu")).containsExactly("50", "271", "95", "14", "50", "0", "0");
         assertThat(ran.row("umem")).containsExactly("1,281", "67,345", "0", "0", "1,281", "0", "0");
         assertThat(ran.row("cost")).containsExactly("28", "70", "0", "52", "4", "0", "0");
-        assertThat(ran.row("total")).startsWith("25,996").endsWith("0", "1,047");
-        assertThat(ran.row("edu op=fault: the kernel's report of a blocked transfer"))
-                .containsExactly("5", "0");
+        assertThat(ran.row("total")).startsWith("25,996").endsWith("0", "1,042");
         assertThat(ran.out()).contains("informative  ", "warn_place ", "24 lines are for information only");
         assertThat(ran.out()).endsWith("nothing failed" + System.lineSeparator());
     }

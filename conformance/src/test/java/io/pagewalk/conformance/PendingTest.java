@@ -58,14 +58,14 @@ class PendingTest {
 
     @Test
     void linesThatNobodyAnswersMustBeListed() throws UnusableVectorsException {
-        List<String> lines = Vectors.shipped("edu");
+        List<String> lines = Vectors.shipped("rdma-rxe").subList(0, 2);
         ConformanceResult unlisted = run("", lines);
-        assertThat(unlisted.failures()).isEqualTo(5);
+        assertThat(unlisted.failures()).isEqualTo(2);
         assertThat(unlisted.disagreements().get(0).differences().get(0).got())
                 .contains("nothing answers such lines yet", "pending");
-        ConformanceResult listed = run("edu op=fault : later\n", lines);
+        ConformanceResult listed = run("rdma-rxe group=query : later\n", lines);
         assertThat(listed.ok()).isTrue();
-        assertThat(listed.pending()).containsExactly(new PendingResult("edu op=fault", "later", 5, 0));
+        assertThat(listed.pending()).containsExactly(new PendingResult("rdma-rxe group=query", "later", 2, 0));
     }
 
     @Test

@@ -66,7 +66,8 @@ class PlantedDisagreementTest {
             direct | 3028 | map_page: dma need_sync bounced pool_off used klog; map_resource: dma klog; map_sg: ret out used klog; map_sgtable: ret out nents used klog; alloc_coherent: nonzero_bytes; set_mask: ret mask_after coherent_ret coherent_after addressing_limited need_sync; set_mask_and_coherent: ret mask_after coherent_after addressing_limited max_mapping
             masks | 424 | set_mask: required_mask opt_mapping max_mapping
             edu | 50 | copy: src_dma dst_dma rc touched_before_unmap bad_bytes
-            edu | 50 | copy: touched_after_sync
+            edu | 50 | copy: touched_after_sync; fault: dma ram_bytes_changed
+            edu | 50 | fault: klog device_saw_page
             iova | 100 | script: ops tree max32 dma32_pfn cached cached32
             iommu_map_sg | 1288 | map_page: dma need_sync probe ptes after_unmap; map_sg: ret out probe ptes restored after_unmap dma0; map_sgtable: ret nents out probe ptes restored after_unmap dma0; unmap_page: after_unmap; map_resource: dma probe ptes; alloc_coherent: dma nonzero_bytes ptes
             iommu_live | 1368 | map_page: dma; map_sg: ret out

@@ -141,6 +141,7 @@ public final class DeviceBus {
     /** Records a fault, after the access's window was closed: who handles it may unmap and wait for accesses. */
     private int blocked(long dmaAddr, Access access, long fault) {
         faults.record(device, dmaAddr, access, BusPort.faultCode(fault));
+        port.afterBlocked();
         return 0;
     }
 

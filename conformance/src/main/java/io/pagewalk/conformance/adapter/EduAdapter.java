@@ -11,9 +11,20 @@ import io.pagewalk.dma.Dma;
 import io.pagewalk.dma.DmaAttrs;
 import io.pagewalk.dma.DmaDirection;
 import io.pagewalk.dma.memory.CpuMemory;
+import java.util.Arrays;
+import java.util.function.LongFunction;
 
 /** {@code edu}: a device with a buffer of its own copies from one mapping to another. */
 final class EduAdapter implements Adapter {
+    /** Where the recording looked for an address that nothing maps. */
+    private static final long NEVER_MAPPED = 0x5000;
+    /** Some page of RAM. */
+    private static final long PAGE = 0x1_0000_0000L;
+
+    private static final long PAGE_BYTES = 4096;
+    private static final int TRANSFER_BYTES = 64;
+    private static final byte IN_PAGE = (byte) 0xab;
+
     private final RecordedMachine recorded;
     private final Device device;
     private final Dma dma;
@@ -30,7 +41,7 @@ final class EduAdapter implements Adapter {
         return Family.named("edu")
                 .answered(Family.BOOT, BootFormat.device())
                 .answered("copy", copyFormat())
-                .unanswered("fault", faultFormat())
+                .answered("fault", faultFormat())
                 .by(EduAdapter::new);
     }
 
@@ -48,10 +59,10 @@ final class EduAdapter implements Adapter {
     private static LineFormat faultFormat() {
         return LineFormat.builder()
                 .identity("fam", "id", "op")
-                .input("case", "dma")
-                .exact("rc", "ram_bytes_changed")
+                .input("case")
+                .exact("dma", "ram_bytes_changed", "device_saw_page")
                 .rule("klog", Rule.LOG)
-                .informative(Informative.DEVICE, "device_saw_page", "device_kept_old", "device_byte0")
+                .informative(Informative.DEVICE, "rc", "device_kept_old", "device_byte0")
                 .build();
     }
 
@@ -62,11 +73,66 @@ final class EduAdapter implements Adapter {
 
     @Override
     public Answers answer(String kind, Question question) {
-        if (!kind.equals("copy")) {
-            throw new BadVectorException("unknown op " + kind);
-        }
-        return copy(question);
+        return switch (kind) {
+            case "copy" -> copy(question);
+            case "fault" -> fault(question.text("case"));
+            default -> throw new BadVectorException("unknown op " + kind);
+        };
     }
+
+    // ---- what the tables forbid
+
+    private Answers fault(String name) {
+        return switch (name) {
+            case "read_unmapped" -> read(NEVER_MAPPED);
+            case "write_unmapped" -> write(NEVER_MAPPED);
+            case "write_ro" -> mapped(DmaDirection.TO_DEVICE, this::write);
+            case "read_wo" -> mapped(DmaDirection.FROM_DEVICE, this::read);
+            case "read_after_unmap" -> read(unmapped());
+            default -> throw new BadVectorException("unknown case " + name);
+        };
+    }
+
+    private Answers mapped(DmaDirection direction, LongFunction<Answers> access) {
+        long dmaAddr = dma.mapPage(PAGE, PAGE_BYTES, direction, DmaAttrs.NONE);
+        Answers answers = access.apply(dmaAddr);
+        dma.unmapPage(dmaAddr, PAGE_BYTES, direction, DmaAttrs.NONE);
+        return answers;
+    }
+
+    private long unmapped() {
+        long dmaAddr = dma.mapPage(PAGE, PAGE_BYTES, DmaDirection.BIDIRECTIONAL, DmaAttrs.NONE);
+        dma.unmapPage(dmaAddr, PAGE_BYTES, DmaDirection.BIDIRECTIONAL, DmaAttrs.NONE);
+        return dmaAddr;
+    }
+
+    private Answers read(long dmaAddr) {
+        memory.fill(PAGE, PAGE_BYTES, IN_PAGE);
+        byte[] inDevice = new byte[TRANSFER_BYTES];
+        device.bus().read(dmaAddr, inDevice, 0, TRANSFER_BYTES);
+        long seen = 0;
+        for (byte each : inDevice) {
+            seen += each == IN_PAGE ? 1 : 0;
+        }
+        return transferred(dmaAddr).unsigned("device_saw_page", seen);
+    }
+
+    private Answers write(long dmaAddr) {
+        memory.fill(PAGE, PAGE_BYTES, IN_PAGE);
+        device.bus().write(dmaAddr, new byte[TRANSFER_BYTES], 0, TRANSFER_BYTES);
+        return transferred(dmaAddr);
+    }
+
+    private Answers transferred(long dmaAddr) {
+        byte[] page = new byte[(int) PAGE_BYTES];
+        Arrays.fill(page, IN_PAGE);
+        return new Answers()
+                .unsigned("dma", dmaAddr)
+                .unsigned("ram_bytes_changed", different(PAGE, page))
+                .log("klog", recorded.log().latest());
+    }
+
+    // ---- copies
 
     private Answers copy(Question question) {
         int length = question.integer("len");

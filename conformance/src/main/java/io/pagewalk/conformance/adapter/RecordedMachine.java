@@ -36,6 +36,8 @@ final class RecordedMachine implements AutoCloseable {
     private static final int CHUNK_BYTES = 1 << 16;
     private static final int BITS_PER_LEVEL = 9;
     private static final int UNIT_WIDTH_BITS = 39;
+    /** The recording's status register names record 0 every time. */
+    private static final int UNIT_FAULT_RECORDS = 1;
 
     private final Question boot;
     private final Machine machine;
@@ -127,7 +129,9 @@ final class RecordedMachine implements AutoCloseable {
 
     /** QEMU's unit has 39 bits; the pool lies where the recording kernel's did. */
     private static BackendOptions options(Question boot) {
-        BackendOptions options = BackendOptions.NONE.with("iommu.widthBits", UNIT_WIDTH_BITS);
+        BackendOptions options = BackendOptions.NONE
+                .with("iommu.widthBits", UNIT_WIDTH_BITS)
+                .with("iommu.faultRecords", UNIT_FAULT_RECORDS);
         long start = boot.object("swiotlb").number("start");
         return start == 0 ? options : options.with(SwiotlbBoot.POOL_BASE_OPTION, start);
     }

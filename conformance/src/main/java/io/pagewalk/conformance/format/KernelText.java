@@ -32,6 +32,11 @@ record KernelText(String event, List<String> values, int places) {
             "(?:iommu: )?unaligned: iova 0x([0-9a-f]+)(?: pa 0x0*([0-9a-f]+))? size 0x([0-9a-f]+) min_pagesz 0x([0-9a-f]+)");
     private static final Pattern ALREADY_SET = Pattern.compile(
             "(?:DMAR: )?ERROR: DMA PTE for vPFN 0x([0-9a-f]+) already set \\(to ([0-9a-f]+) not ([0-9a-f]+)\\)");
+    private static final Pattern FAULT_STATUS =
+            Pattern.compile("(?:DMAR: )?DRHD: handling fault status reg ([0-9a-f]+)");
+    private static final Pattern FAULT =
+            Pattern.compile("(?:DMAR: )?\\[DMA (Read|Write) NO_PASID\\] Request device \\[(\\S+)\\]"
+                    + " fault addr 0x([0-9a-f]+) \\[fault reason 0x([0-9a-f]+)\\] (.*)");
     private static final Pattern WARNING =
             Pattern.compile("WARNING: at (\\S+):(\\d+) (\\w+)\\+0x[0-9a-f]+/0x[0-9a-f]+");
 
@@ -40,7 +45,9 @@ record KernelText(String event, List<String> values, int places) {
             "alignment", ALIGNMENT,
             "too wide", WIDTH,
             "unaligned", UNALIGNED,
-            "entry already set", ALREADY_SET);
+            "entry already set", ALREADY_SET,
+            "fault status", FAULT_STATUS,
+            "fault", FAULT);
 
     /** A driver's name before its device's, of which the library knows nothing. */
     private static final Pattern NAMED_DRIVER =
@@ -112,7 +119,7 @@ record KernelText(String event, List<String> values, int places) {
             case "dma_direct_map_resource: overflow" -> message(text);
             case "dma_direct_map_resource" -> List.of(warning("dma_direct_map_resource", 0));
             case "iommu_dma_map: alignment" -> warning ? List.of(warning("__iommu_dma_map", 0)) : message(text);
-            case "swiotlb_tbl_map_single: full", "vtd.width", "iommu" -> message(text);
+            case "swiotlb_tbl_map_single: full", "vtd.width", "iommu", "dmar_fault" -> message(text);
             case "vtd.pte-already-set" -> messageAndWarning(text, "intel_iommu_map_pages");
             // A notice, which the recording's filter of telling words drops.
             case "iommu_dma_alloc_iova" -> List.of();

@@ -38,6 +38,9 @@ public interface BusPort {
      */
     default void endAccess(long token) {}
 
+    /** Called after the window of an access that was blocked, here or further on: when hardware sends its interrupt. */
+    default void afterBlocked() {}
+
     /**
      * How far one translation holds.
      *

@@ -141,6 +141,13 @@ public interface IommuDriver extends AutoCloseable {
     void freeTablePages(TablePageList freed);
 
     /**
+     * Sets who is told of what the hardware blocked.
+     *
+     * @param reports runs on the thread of the access, after it
+     */
+    void passFaultsTo(FaultReports reports);
+
+    /**
      * Finds a part of the driver or its hardware by its type.
      *
      * @param <T> the type

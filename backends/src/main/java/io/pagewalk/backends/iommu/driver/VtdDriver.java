@@ -52,6 +52,7 @@ public final class VtdDriver implements IommuDriver {
     private final KernelPages pages;
     private final ContextTables contexts;
     private final InvalidationQueue queue;
+    private final VtdFaultHandler faults;
     private final long cap;
     private final long ecap;
     private final int agaw;
@@ -77,6 +78,7 @@ public final class VtdDriver implements IommuDriver {
         pages = new KernelPages(machine.memory(), machine.pages());
         contexts = new ContextTables(machine.memory(), pages);
         queue = new InvalidationQueue(registers, machine.memory(), pages.take(), pages.take());
+        faults = new VtdFaultHandler(registers, machine.log());
         cap = registers.read64(VtdRegisters.CAP);
         ecap = registers.read64(VtdRegisters.ECAP);
         agaw = VtdCapability.highestAgaw(cap);
@@ -85,6 +87,8 @@ public final class VtdDriver implements IommuDriver {
                 .contains("sp_off");
         largeLevels = superpages ? VtdCapability.largeLevels(cap) : 0;
         domainIds.set(0, FIRST_DOMAIN_ID);
+        unit.onFaultEvent(faults::handle);
+        registers.write32(VtdRegisters.FECTL, 0);
         queue.enable();
         setRootTable();
         command(VtdRegisters.GCMD_TE);
@@ -280,6 +284,11 @@ public final class VtdDriver implements IommuDriver {
         if (!freed.isEmpty()) {
             pool().freeUnlinked(freed);
         }
+    }
+
+    @Override
+    public void passFaultsTo(FaultReports reports) {
+        faults.passTo(reports);
     }
 
     // ---- looking on

@@ -33,6 +33,11 @@ final class BridgePort implements BusPort {
     }
 
     @Override
+    public void afterBlocked() {
+        iommu.afterBlocked();
+    }
+
+    @Override
     public long translate(long dmaAddr, Access access) {
         long behind = bridge.translate(dmaAddr, access);
         if (!BusPort.isFault(behind)) {

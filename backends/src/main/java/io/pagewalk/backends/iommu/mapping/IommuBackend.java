@@ -60,6 +60,16 @@ public final class IommuBackend implements DmaBackend, Iommu {
         this.boot = boot;
         this.defaults = new DefaultDomains(machine, driver, boot.defaultType());
         this.blocked = BareDomain.blocked(driver);
+        driver.passFaultsTo(this::reported);
+    }
+
+    /** The owner of a domain is asked, if its domain is one that has an owner (iommu:CORE-22). */
+    private void reported(int requesterId, long pageIova, boolean write, int reason) {
+        groups.forRequester(requesterId, (device, group) -> {
+            if (group.current() instanceof PagingDomain domain) {
+                domain.reportFault(device, pageIova, write);
+            }
+        });
     }
 
     // ---- the DMA API

@@ -3,6 +3,7 @@ package io.pagewalk.backends.iommu.mapping;
 import io.pagewalk.dma.Device;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.function.BiConsumer;
 import org.jspecify.annotations.Nullable;
 
 /** The groups of a machine by device. Adding is for one thread. */
@@ -30,6 +31,15 @@ final class IommuGroups {
             throw new IllegalArgumentException(device.name() + " is not behind this machine's IOMMU");
         }
         return group;
+    }
+
+    /** Does something for each device of a requester id. */
+    void forRequester(int requesterId, BiConsumer<Device, IommuGroup> action) {
+        byDevice.forEach((device, group) -> {
+            if (device.requesterId() == requesterId) {
+                action.accept(device, group);
+            }
+        });
     }
 
     void requireUnused(CoreDomain domain) {

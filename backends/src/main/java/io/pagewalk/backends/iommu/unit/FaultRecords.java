@@ -16,9 +16,12 @@ final class FaultRecords {
     private final long[] high;
     private int next;
     private boolean overflow;
+    private int inUse;
     private long count;
+    private final FaultEvent event;
 
-    FaultRecords(int records) {
+    FaultRecords(int records, FaultEvent event) {
+        this.event = event;
         low = new long[records];
         high = new long[records];
     }
@@ -33,6 +36,10 @@ final class FaultRecords {
         low[next] = iova & ~0xfffL;
         high[next] = FAULT | (access.writes() ? 0 : TYPE_READ) | (long) reason << 32 | requesterId;
         next = (next + 1) % low.length;
+        inUse++;
+        if (inUse == 1) {
+            event.raise();
+        }
     }
 
     /** Counts a fault that is not to be recorded. */
@@ -78,8 +85,13 @@ final class FaultRecords {
 
     /** Writing the F bit with 1 frees a record. */
     synchronized void write(int offset, long value) {
-        if ((offset & 8) != 0 && (value & FAULT) != 0) {
-            high[(offset - VtdRegisters.FRCD) / 16] &= ~FAULT;
+        int record = (offset - VtdRegisters.FRCD) / 16;
+        if ((offset & 8) != 0 && (value & high[record] & FAULT) != 0) {
+            high[record] &= ~FAULT;
+            inUse--;
+            if (inUse == 0) {
+                event.withdraw();
+            }
         }
     }
 }

@@ -59,6 +59,11 @@ final class VtdPort implements BusPort {
         guard.end(token);
     }
 
+    @Override
+    public void afterBlocked() {
+        unit.faultEvent().deliver();
+    }
+
     // ---- translating
 
     @Override

@@ -31,6 +31,7 @@ public final class VtdUnit implements RegisterFile {
 
     private final VtdFeatures features;
     private final AtomicLongArray bank = new AtomicLongArray(BANK_WORDS);
+    private final FaultEvent faultEvent = new FaultEvent();
     private final FaultRecords faults;
     private final Iotlb iotlb;
     private final AccessGuard guard;
@@ -48,20 +49,29 @@ public final class VtdUnit implements RegisterFile {
      */
     public VtdUnit(PhysicalMemory memory, VtdFeatures features) {
         this.features = features;
-        this.faults = new FaultRecords(features.faultRecords());
+        this.faults = new FaultRecords(features.faultRecords(), faultEvent);
         this.iotlb = new Iotlb(features.iotlbEntries());
         this.guard = new AccessGuard(stripes());
         this.invalidation = new InvalidationEngine(this, memory);
         set(VtdRegisters.VER, VERSION);
         set(VtdRegisters.CAP, VtdCapability.cap(features));
         set(VtdRegisters.ECAP, VtdCapability.ecap(features));
-        set(VtdRegisters.FECTL, VtdRegisters.FECTL_IM & 0xffff_ffffL);
     }
 
     /** Enough that two busy threads rarely meet, few enough that an idle drain costs next to nothing. */
     private static int stripes() {
         int processors = Math.min(Runtime.getRuntime().availableProcessors(), 32);
         return Math.max(4, Integer.highestOneBit(2 * processors - 1));
+    }
+
+    /**
+     * Connects the fault interrupt. It runs on the thread of the access that was blocked, after that access, or of the
+     * write that takes the mask away.
+     *
+     * @param interrupt the handler
+     */
+    public void onFaultEvent(Runnable interrupt) {
+        faultEvent.connect(interrupt);
     }
 
     // ---- between devices and memory
@@ -121,6 +131,10 @@ public final class VtdUnit implements RegisterFile {
         return faults;
     }
 
+    FaultEvent faultEvent() {
+        return faultEvent;
+    }
+
     Iotlb iotlb() {
         return iotlb;
     }
@@ -156,6 +170,10 @@ public final class VtdUnit implements RegisterFile {
         }
         if (offset == FSTS_WORD) {
             return (long) faultStatus() << 32;
+        }
+        if (offset == VtdRegisters.FECTL) {
+            return (bank.get(offset / Long.BYTES) & 0xffff_ffff_0000_0000L)
+                    | Integer.toUnsignedLong(faultEvent.control());
         }
         return offset >= 0 && offset < VtdRegisters.FRCD ? bank.get(offset / Long.BYTES) : 0;
     }
@@ -194,6 +212,9 @@ public final class VtdUnit implements RegisterFile {
         } finally {
             lock.unlock();
         }
+        if (offset == VtdRegisters.FECTL) {
+            faultEvent.deliver();
+        }
     }
 
     private void write(int offset, long value) {
@@ -203,8 +224,11 @@ public final class VtdUnit implements RegisterFile {
             case VtdRegisters.CCMD -> contextCommand(value);
             case VtdRegisters.IOTLB -> iotlbCommand(value);
             case FSTS_WORD -> clearStatus((int) (value >>> 32));
-            case VtdRegisters.RTADDR, VtdRegisters.IQA, VtdRegisters.IVA, VtdRegisters.FECTL, 0x40 ->
+            case VtdRegisters.FECTL -> {
                 set(offset, value);
+                faultEvent.setControl((int) value);
+            }
+            case VtdRegisters.RTADDR, VtdRegisters.IQA, VtdRegisters.IVA, 0x40 -> set(offset, value);
             default -> writeFaultRecord(offset, value);
         }
     }

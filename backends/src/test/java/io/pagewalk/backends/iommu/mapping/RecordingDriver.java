@@ -1,6 +1,7 @@
 package io.pagewalk.backends.iommu.mapping;
 
 import io.pagewalk.backends.iommu.api.IommuDomainType;
+import io.pagewalk.backends.iommu.driver.FaultReports;
 import io.pagewalk.backends.iommu.driver.IommuDriver;
 import io.pagewalk.backends.iommu.pgtable.PageTable;
 import io.pagewalk.backends.iommu.pgtable.TablePageList;
@@ -34,6 +35,7 @@ final class RecordingDriver implements IommuDriver {
     private int mapsToFail;
     private @Nullable Device refused;
     private boolean recording = true;
+    FaultReports faultReports = (requesterId, pageIova, write, reason) -> {};
     private Runnable duringFlush = () -> {};
 
     RecordingDriver(long apertureEnd) {
@@ -182,4 +184,9 @@ final class RecordingDriver implements IommuDriver {
 
     @Override
     public void close() {}
+
+    @Override
+    public void passFaultsTo(FaultReports newReports) {
+        faultReports = newReports;
+    }
 }

@@ -11,6 +11,7 @@ import io.pagewalk.dma.spi.BusPort;
 import io.pagewalk.dma.spi.Metric;
 import java.util.EnumMap;
 import java.util.Map;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
@@ -283,6 +284,61 @@ class VtdUnitTest {
 
         assertThat(unit.read64(VtdRegisters.FRCD)).isEqualTo(0x2000);
         assertThat(unit.read32(VtdRegisters.FRCD + 12)).isNegative();
+    }
+
+    @Test
+    void theFirstRecordInUseInterruptsOnceAndAfterTheAccess() {
+        AtomicInteger interrupts = new AtomicInteger();
+        unit.onFaultEvent(interrupts::incrementAndGet);
+        unit.write32(VtdRegisters.FECTL, 0);
+
+        port.translate(0x2000, Access.READ);
+        assertThat(interrupts).hasValue(0);
+        assertThat(unit.read32(VtdRegisters.FECTL)).as("pending").isEqualTo(1 << 30);
+        port.afterBlocked();
+        assertThat(interrupts).hasValue(1);
+        assertThat(unit.read32(VtdRegisters.FECTL)).isZero();
+        port.translate(0x3000, Access.READ);
+        port.afterBlocked();
+        assertThat(interrupts).as("a record is in use already").hasValue(1);
+        unit.write32(VtdRegisters.FRCD + 12, 1 << 31);
+        unit.write32(VtdRegisters.FRCD + 28, 1 << 31);
+        port.translate(0x3000, Access.READ);
+        port.afterBlocked();
+        assertThat(interrupts).hasValue(2);
+    }
+
+    @Test
+    void aMaskedInterruptWaitsForItsMaskToGoUnlessTheRecordsAreFreed() {
+        AtomicInteger interrupts = new AtomicInteger();
+        unit.onFaultEvent(interrupts::incrementAndGet);
+        assertThat(unit.read32(VtdRegisters.FECTL)).as("after power-on").isEqualTo(VtdRegisters.FECTL_IM);
+
+        port.translate(0x2000, Access.READ);
+        port.afterBlocked();
+        assertThat(interrupts).hasValue(0);
+        assertThat(unit.read32(VtdRegisters.FECTL)).isEqualTo(VtdRegisters.FECTL_IM | 1 << 30);
+        unit.write32(VtdRegisters.FECTL, 0);
+        assertThat(interrupts).hasValue(1);
+        unit.write32(VtdRegisters.FRCD + 12, 1 << 31);
+        unit.write32(VtdRegisters.FECTL, VtdRegisters.FECTL_IM);
+        port.translate(0x2000, Access.READ);
+        unit.write32(VtdRegisters.FRCD + 28, 1 << 31);
+        assertThat(unit.read32(VtdRegisters.FECTL)).as("withdrawn").isEqualTo(VtdRegisters.FECTL_IM);
+        unit.write32(VtdRegisters.FECTL, 0);
+        assertThat(interrupts).hasValue(1);
+    }
+
+    @Test
+    void aRecordThatIsFreeCannotBeFreedAgain() {
+        unit.write32(VtdRegisters.FRCD + 12, 1 << 31);
+        AtomicInteger interrupts = new AtomicInteger();
+        unit.onFaultEvent(interrupts::incrementAndGet);
+        unit.write32(VtdRegisters.FECTL, 0);
+        port.translate(0x2000, Access.READ);
+        port.afterBlocked();
+
+        assertThat(interrupts).hasValue(1);
     }
 
     // ---- special addresses and types
