@@ -32,13 +32,12 @@ class CasesListTest {
     private static final Pattern ROW = Pattern.compile("\\| ([A-I]\\d+) \\| [^|]+ \\| ([^|]+) \\|");
     private static final Pattern TEST = Pattern.compile("`(\\w+)#(\\w+)`");
     private static final Pattern REASON = Pattern.compile("(later|outside): \\S.*");
-    private static final List<Class<?>> CASE_CLASSES =
-            List.of(
-                    SwiotlbCasesTest.class,
-                    DirectCasesTest.class,
-                    ScatterGatherCasesTest.class,
-                    DebugCasesTest.class,
-                    MemoryCasesTest.class);
+    private static final List<Class<?>> CASE_CLASSES = List.of(
+            SwiotlbCasesTest.class,
+            DirectCasesTest.class,
+            ScatterGatherCasesTest.class,
+            DebugCasesTest.class,
+            MemoryCasesTest.class);
 
     private static final Map<String, String> ANSWERS = new LinkedHashMap<>();
     private static final Map<String, Path> SOURCES = new LinkedHashMap<>();
