@@ -4,6 +4,7 @@ module io.pagewalk.dma {
     requires static transitive org.jspecify;
 
     exports io.pagewalk.dma;
+    exports io.pagewalk.dma.debug;
     exports io.pagewalk.dma.events;
     exports io.pagewalk.dma.memory;
     exports io.pagewalk.dma.pool;

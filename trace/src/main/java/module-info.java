@@ -7,6 +7,7 @@ module io.pagewalk.trace {
     requires static transitive org.jspecify;
 
     exports io.pagewalk.trace;
+    exports io.pagewalk.trace.check;
     exports io.pagewalk.trace.predict;
     exports io.pagewalk.trace.replay;
     exports io.pagewalk.trace.workload;

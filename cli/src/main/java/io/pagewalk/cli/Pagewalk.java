@@ -25,12 +25,18 @@ import picocli.CommandLine.Spec;
         versionProvider = Version.class,
         header = "The Linux kernel's DMA-mapping subsystem as a command: no root, no VM, no hardware.",
         description = {"", "Run a subcommand with --help to learn what it does and what its output means."},
-        subcommands = {CompareCommand.class, ConformCommand.class, PinCommand.class, CommandLine.HelpCommand.class},
+        subcommands = {
+            CompareCommand.class,
+            CheckCommand.class,
+            ConformCommand.class,
+            PinCommand.class,
+            CommandLine.HelpCommand.class
+        },
         synopsisSubcommandLabel = "COMMAND",
         exitCodeListHeading = "%nExit status:%n",
         exitCodeList = {
             " 0:all is well (a mapping that failed is a result, not an error)",
-            " 1:data did not match, or an invariant broke",
+            " 1:data did not match, an invariant broke, or misuse was found",
             " 2:wrong usage",
             "66:the input cannot be read",
             "70:a fault of ours; --debug shows where"

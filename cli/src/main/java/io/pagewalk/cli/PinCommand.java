@@ -69,14 +69,16 @@ final class PinCommand implements Callable<Integer> {
             names = "--memlock",
             paramLabel = "SIZE",
             defaultValue = "8M",
-            description = "RLIMIT_MEMLOCK: bytes, or unlimited (${DEFAULT-VALUE}, as systemd gives it). ulimit -l shows it in KiB.")
+            description =
+                    "RLIMIT_MEMLOCK: bytes, or unlimited (${DEFAULT-VALUE}, as systemd gives it). ulimit -l shows it in KiB.")
     private String memlock = "8M";
 
     @Option(
             names = "--pinned",
             paramLabel = "SIZE",
             defaultValue = "0",
-            description = "What the process has registered already, in bytes (${DEFAULT-VALUE}). VmPin in /proc/PID/status.")
+            description =
+                    "What the process has registered already, in bytes (${DEFAULT-VALUE}). VmPin in /proc/PID/status.")
     private String pinned = "0";
 
     @Option(names = "--cap-ipc-lock", description = "The process has CAP_IPC_LOCK in the initial user namespace.")
@@ -86,7 +88,8 @@ final class PinCommand implements Callable<Integer> {
             names = "--align",
             paramLabel = "SIZE",
             defaultValue = "16",
-            description = "Alignment of buffers without an address, a power of two up to 4096 (${DEFAULT-VALUE}, malloc's).")
+            description =
+                    "Alignment of buffers without an address, a power of two up to 4096 (${DEFAULT-VALUE}, malloc's).")
     private String align = "16";
 
     @Option(names = "--json", description = "Print everything as JSON instead of a table.")

@@ -65,8 +65,9 @@ final class PinReport {
             return "more than a number can say: unlimited";
         }
         String number = Long.toUnsignedString(bytes);
-        return ByteSize.text(bytes) + ": ulimit -l " + Long.toUnsignedString(bytes >>> 10) + ", docker run --ulimit memlock="
-                + number + ":" + number + ", LimitMEMLOCK=" + number + " in a unit of systemd";
+        return ByteSize.text(bytes) + ": ulimit -l " + Long.toUnsignedString(bytes >>> 10)
+                + ", docker run --ulimit memlock=" + number + ":" + number + ", LimitMEMLOCK=" + number
+                + " in a unit of systemd";
     }
 
     private String ifAligned() {

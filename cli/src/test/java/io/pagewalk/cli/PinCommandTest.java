@@ -95,7 +95,8 @@ class PinCommandTest {
         assertThat(first.get("outcome").asText()).isEqualTo("ENOMEM");
         assertThat(root.get("buffers").get(1).get("outcome").asText()).isEqualTo("EINVAL");
         JsonNode free = new ObjectMapper()
-                .readTree(Ran.pagewalk("pin", "--json", "--memlock", "unlimited", "1").out());
+                .readTree(Ran.pagewalk("pin", "--json", "--memlock", "unlimited", "1")
+                        .out());
         assertThat(free.get("limitBytes").isNull()).isTrue();
         assertThat(free.get("buffers").get(0).get("outcome").asText()).isEqualTo("ok");
     }

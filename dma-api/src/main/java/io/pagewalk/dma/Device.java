@@ -1,5 +1,6 @@
 package io.pagewalk.dma;
 
+import io.pagewalk.dma.events.DmaListener;
 import io.pagewalk.dma.memory.Addresses;
 import io.pagewalk.dma.memory.CmaArea;
 import io.pagewalk.dma.pool.DmaPools;
@@ -370,6 +371,27 @@ public final class Device extends DeviceLimits {
 
     ManagedResources managedResources() {
         return managedResources;
+    }
+
+    /**
+     * Lets the driver go: what it allocated with {@code dmam_} calls is freed, then the listener hears of it
+     * (dma-core:FE-73, DBG-70).
+     */
+    public void unbindDriver() {
+        releaseManaged();
+        DmaListener listener = machine.listener();
+        if (listener != null) {
+            listener.driverUnbound(this);
+        }
+    }
+
+    /**
+     * Whether mappings of the device may be bounced, {@code is_swiotlb_active} (dma-core:DBG-22).
+     *
+     * @return true when it has a pool
+     */
+    public boolean isSwiotlbActive() {
+        return ops.isSwiotlbActive(this);
     }
 
     /** Frees what its driver allocated with {@code dmam_} calls, the latest first, as unbinding it does. */

@@ -37,6 +37,7 @@ public final class DeviceConfig {
     private @Nullable DmaOps dmaOps;
     private boolean dmaOpsBypass;
     private @Nullable String cmaArea;
+    private @Nullable String driver;
     private @Nullable String restrictedPool;
     private int pciClass;
     private List<PhysRange> firmwareRegions = List.of();
@@ -70,6 +71,7 @@ public final class DeviceConfig {
         copy.pciClass = pciClass;
         copy.firmwareRegions = firmwareRegions;
         copy.iommuGroup = iommuGroup;
+        copy.driver = driver;
         return copy;
     }
 
@@ -324,6 +326,18 @@ public final class DeviceConfig {
     }
 
     /**
+     * Names the device's driver, which messages show and filters look for (dma-core:DBG-7, DBG-8).
+     *
+     * @param driverName its name, or null
+     * @return a changed copy
+     */
+    public DeviceConfig withDriver(@Nullable String driverName) {
+        DeviceConfig copy = copy();
+        copy.driver = driverName;
+        return copy;
+    }
+
+    /**
      * Confines the device to a restricted pool.
      *
      * @param pool the name of a restricted pool of the machine, or null (dma-core:SWX-1)
@@ -563,6 +577,15 @@ public final class DeviceConfig {
      */
     public @Nullable String restrictedPool() {
         return restrictedPool;
+    }
+
+    /**
+     * The name of the device's driver.
+     *
+     * @return the name, or null
+     */
+    public @Nullable String driver() {
+        return driver;
     }
 
     @Override

@@ -97,7 +97,7 @@ public final class Dma {
         }
         long dmaAddr = ops.mapPage(device, cpu, physAddr, sizeBytes, direction, attrs);
         if (listener != null) {
-            listener.mappedPage(device, cpu, physAddr, sizeBytes, direction, dmaAddr);
+            listener.mappedPage(device, cpu, physAddr, sizeBytes, direction, attrs, dmaAddr);
         }
         return dmaAddr;
     }
@@ -114,6 +114,9 @@ public final class Dma {
     public long mapSingle(long virtAddr, long sizeBytes, DmaDirection direction, int attrs) {
         if (layout.isVmalloc(virtAddr)) {
             return checks.vmallocAddress(virtAddr);
+        }
+        if (listener != null) {
+            listener.mappingSingle(device, cpu, virtAddr, sizeBytes);
         }
         return mapPage(layout.virtToPhys(virtAddr), sizeBytes, direction, attrs);
     }
@@ -133,6 +136,9 @@ public final class Dma {
             listener.unmappingPage(device, cpu, dmaAddr, sizeBytes, direction);
         }
         ops.unmapPage(device, cpu, dmaAddr, sizeBytes, direction, attrs);
+        if (listener != null) {
+            listener.unmappedPage(device, cpu, dmaAddr, sizeBytes, direction);
+        }
     }
 
     /**
@@ -142,6 +148,9 @@ public final class Dma {
      * @return -ENOMEM for {@link #DMA_MAPPING_ERROR}, else 0 (dma-core:TYP-3)
      */
     public int mappingError(long dmaAddr) {
+        if (listener != null) {
+            listener.checkingError(device, cpu, dmaAddr);
+        }
         return dmaAddr == DMA_MAPPING_ERROR ? -Errno.ENOMEM : 0;
     }
 
@@ -188,7 +197,7 @@ public final class Dma {
         }
         int result = checkedResult(nents, ops.mapSg(device, cpu, sg, nents, direction, attrs));
         if (listener != null) {
-            listener.mappedSg(device, cpu, sg, nents, direction, result);
+            listener.mappedSg(device, cpu, sg, nents, direction, attrs, result);
         }
         return result;
     }
@@ -245,7 +254,7 @@ public final class Dma {
         }
         long dmaAddr = ops.mapResource(device, cpu, physAddr, sizeBytes, direction, attrs);
         if (listener != null) {
-            listener.mappedPage(device, cpu, physAddr, sizeBytes, direction, dmaAddr);
+            listener.mappedResource(device, cpu, physAddr, sizeBytes, direction, attrs, dmaAddr);
         }
         return dmaAddr;
     }
@@ -261,9 +270,12 @@ public final class Dma {
     public void unmapResource(long dmaAddr, long sizeBytes, DmaDirection direction, int attrs) {
         DmaChecks.requireDirection(direction);
         if (listener != null) {
-            listener.unmappingPage(device, cpu, dmaAddr, sizeBytes, direction);
+            listener.unmappingResource(device, cpu, dmaAddr, sizeBytes, direction);
         }
         ops.unmapResource(device, cpu, dmaAddr, sizeBytes, direction, attrs);
+        if (listener != null) {
+            listener.unmappedResource(device, cpu, dmaAddr, sizeBytes, direction);
+        }
     }
 
     /**
@@ -277,6 +289,9 @@ public final class Dma {
         if (!device.skipsSyncCalls()) {
             DmaChecks.requireDirection(direction);
             ops.syncForCpu(device, cpu, dmaAddr, sizeBytes, direction);
+            if (listener != null) {
+                listener.syncedSingle(device, cpu, dmaAddr, sizeBytes, direction, true);
+            }
         }
     }
 
@@ -291,6 +306,9 @@ public final class Dma {
         if (!device.skipsSyncCalls()) {
             DmaChecks.requireDirection(direction);
             ops.syncForDevice(device, cpu, dmaAddr, sizeBytes, direction);
+            if (listener != null) {
+                listener.syncedSingle(device, cpu, dmaAddr, sizeBytes, direction, false);
+            }
         }
     }
 
@@ -330,6 +348,9 @@ public final class Dma {
         if (!device.skipsSyncCalls()) {
             DmaChecks.requireDirection(direction);
             ops.syncSgForCpu(device, cpu, sg, nents, direction);
+            if (listener != null) {
+                listener.syncedSg(device, cpu, sg, nents, direction, true);
+            }
         }
     }
 
@@ -345,6 +366,9 @@ public final class Dma {
         if (!device.skipsSyncCalls()) {
             DmaChecks.requireDirection(direction);
             ops.syncSgForDevice(device, cpu, sg, nents, direction);
+            if (listener != null) {
+                listener.syncedSg(device, cpu, sg, nents, direction, false);
+            }
         }
     }
 
@@ -436,7 +460,7 @@ public final class Dma {
     public DmaMapping map(long physAddr, long sizeBytes, DmaDirection direction) {
         failure.clear();
         long dmaAddr = mapPage(physAddr, sizeBytes, direction, DmaAttrs.NONE);
-        if (dmaAddr == DMA_MAPPING_ERROR) {
+        if (mappingError(dmaAddr) != 0) {
             throw failed("map " + Addresses.hex(physAddr) + "+" + Addresses.hex(sizeBytes));
         }
         return new DmaMapping(this, dmaAddr, sizeBytes, direction);

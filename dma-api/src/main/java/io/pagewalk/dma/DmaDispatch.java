@@ -242,6 +242,12 @@ final class DmaDispatch implements DmaOps {
         return withoutBypass(device).mergeBoundary(device);
     }
 
+    /** The pool is the device's, whichever way its calls go. */
+    @Override
+    public boolean isSwiotlbActive(Device device) {
+        return direct.isSwiotlbActive(device);
+    }
+
     /** Operations are trusted to reach all memory, whether or not they are gone around (MSK-9). */
     @Override
     public boolean isAllRamMapped(Device device) {

@@ -147,7 +147,8 @@ public final class DmaMemory {
         CoherentPages pages = ops.allocCoherent(device, cpu, sizeBytes, Gfp.withoutZones(gfp), attrs);
         CoherentAllocation allocation = pages == null ? null : withCpuAddr(pages, attrs);
         if (allocation != null && listener != null) {
-            listener.allocated(device, cpu, allocation.pages().dmaAddr(), sizeBytes);
+            CoherentPages memory = allocation.pages();
+            listener.allocated(device, cpu, memory.cpuAddr(), memory.dmaAddr(), sizeBytes, attrs);
         }
         return allocation;
     }
@@ -190,7 +191,7 @@ public final class DmaMemory {
             return;
         }
         if (listener != null) {
-            listener.freeing(device, cpu, dmaAddr, sizeBytes);
+            listener.freeing(device, cpu, cpuAddr, dmaAddr, sizeBytes);
         }
         freeByPath(live, cpuAddr, attrs);
     }
@@ -225,7 +226,7 @@ public final class DmaMemory {
         }
         warnWithoutInterrupts();
         if (listener != null) {
-            listener.freeing(device, cpu, pages.dmaAddr(), pages.sizeBytes());
+            listener.freeing(device, cpu, pages.cpuAddr(), pages.dmaAddr(), pages.sizeBytes());
         }
         freeByPath(live, pages.cpuAddr(), attrs);
     }

@@ -1,5 +1,8 @@
 package io.pagewalk.dma;
 
+import io.pagewalk.dma.debug.DmaDebug;
+import io.pagewalk.dma.debug.KernelStack;
+import io.pagewalk.dma.debug.LiveCalls;
 import io.pagewalk.dma.events.DmaListener;
 import io.pagewalk.dma.memory.Addresses;
 import io.pagewalk.dma.memory.CmaAreas;
@@ -55,6 +58,7 @@ public final class Machine implements AutoCloseable {
     private final Scatterlists scatterlists;
     private final CoherentRegions coherentRegions;
     private final Interrupts interrupts;
+    private final @Nullable LiveCalls liveCalls;
     private final @Nullable DmaListener listener;
     private final Map<String, Device> devices = new LinkedHashMap<>();
     private final Map<Class<?>, Object> extensions = new HashMap<>();
@@ -67,7 +71,7 @@ public final class Machine implements AutoCloseable {
         memory = PhysicalMemory.create(ram, builder.chunkBytes);
         cpuMemory = new CpuMemory(memory);
         frames = new PageFrames();
-        kernelConfig = builder.kernelConfig;
+        kernelConfig = builder.dmaDebug == null ? builder.kernelConfig : builder.kernelConfig.withDmaApiDebug(true);
         pages = PageAllocator.create(
                 memory,
                 frames,
@@ -86,9 +90,18 @@ public final class Machine implements AutoCloseable {
         kernelModel = builder.kernelModel;
         hostBridgeWindows = builder.hostBridgeWindows;
         scatterlists = new Scatterlists(kernelConfig, log, failures, devicePages);
-        listener = builder.listener == null ? null : builder.listener.listenTo(clock);
+        liveCalls = builder.dmaDebug == null ? null : LiveCalls.of(this, builder.dmaDebug);
+        listener = listener(builder.listener);
         backendName = builder.backendName;
         backend = DmaBackends.byName(backendName).provider().create(backendName, this, builder.options);
+    }
+
+    private @Nullable DmaListener listener(MachineBuilder.@Nullable ListenerFactory factory) {
+        DmaListener told = factory == null ? null : factory.listenTo(clock);
+        if (told == null || liveCalls == null) {
+            return told == null ? liveCalls : told;
+        }
+        return liveCalls.and(told);
     }
 
     /** Page 0 is never handed out, as on a PC. */
@@ -406,6 +419,27 @@ public final class Machine implements AutoCloseable {
      */
     public @Nullable DmaListener listener() {
         return listener;
+    }
+
+    /**
+     * What watches the calls of the DMA API for misuse.
+     *
+     * @return dma-debug, or null when the builder did not ask for it
+     */
+    public @Nullable DmaDebug dmaDebug() {
+        return liveCalls == null ? null : liveCalls.debug();
+    }
+
+    /**
+     * Says which stack a CPU is on from now on, so that dma-debug finds buffers there (dma-core:DBG-16).
+     *
+     * @param cpu from 0
+     * @param stack the stack of its task, or null for none that is known
+     */
+    public void runOnStack(int cpu, @Nullable KernelStack stack) {
+        if (liveCalls != null) {
+            liveCalls.runOn(cpu, stack);
+        }
     }
 
     /**

@@ -1,5 +1,6 @@
 package io.pagewalk.dma;
 
+import io.pagewalk.dma.debug.DmaDebugOptions;
 import io.pagewalk.dma.events.DmaListener;
 import io.pagewalk.dma.memory.Addresses;
 import io.pagewalk.dma.memory.CmaAreas;
@@ -50,6 +51,8 @@ public final class MachineBuilder {
     @Nullable PeerToPeer peerToPeer;
 
     @Nullable ListenerFactory listener;
+
+    @Nullable DmaDebugOptions dmaDebug;
 
     String backendName = "direct";
     BackendOptions options = BackendOptions.NONE;
@@ -209,6 +212,18 @@ public final class MachineBuilder {
      */
     public MachineBuilder listener(ListenerFactory factory) {
         listener = Objects.requireNonNull(factory, "factory");
+        return this;
+    }
+
+    /**
+     * Turns dma-debug on, as a kernel with {@code DMA_API_DEBUG} has it; {@link Machine#dmaDebug()} shows what it
+     * finds. The command line's {@code dma_debug} parameters count.
+     *
+     * @param dmaDebugOptions how it works
+     * @return this
+     */
+    public MachineBuilder dmaDebug(DmaDebugOptions dmaDebugOptions) {
+        dmaDebug = Objects.requireNonNull(dmaDebugOptions, "dmaDebugOptions");
         return this;
     }
 

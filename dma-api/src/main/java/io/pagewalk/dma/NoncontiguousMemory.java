@@ -53,7 +53,7 @@ public final class NoncontiguousMemory {
         }
         sg.mapped(1);
         if (listener != null) {
-            listener.mappedSg(device, cpu, sg, sg.origNents(), direction, 1);
+            listener.mappedSg(device, cpu, sg, sg.origNents(), direction, attrs, 1);
         }
         return sg;
     }

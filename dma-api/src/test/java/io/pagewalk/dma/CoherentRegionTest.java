@@ -29,12 +29,12 @@ class CoherentRegionTest {
     private final List<String> heard = new ArrayList<>();
     private final World world = World.make(World.builder().listener(clock -> new DmaListener() {
         @Override
-        public void allocated(Device device, int cpu, long dmaAddr, long sizeBytes) {
+        public void allocated(Device device, int cpu, long cpuAddr, long dmaAddr, long sizeBytes, int attrs) {
             heard.add("allocated");
         }
 
         @Override
-        public void freeing(Device device, int cpu, long dmaAddr, long sizeBytes) {
+        public void freeing(Device device, int cpu, long cpuAddr, long dmaAddr, long sizeBytes) {
             heard.add("freeing");
         }
     }));

@@ -249,7 +249,13 @@ class DmaMapTest {
         World world = World.make(World.builder().listener(clock -> new DmaListener() {
             @Override
             public void mappedPage(
-                    Device device, int cpu, long physAddr, long sizeBytes, DmaDirection direction, long dmaAddr) {
+                    Device device,
+                    int cpu,
+                    long physAddr,
+                    long sizeBytes,
+                    DmaDirection direction,
+                    int attrs,
+                    long dmaAddr) {
                 calls.add("mapped " + dmaAddr);
             }
 
@@ -283,6 +289,7 @@ class DmaMapTest {
                             long physAddr,
                             long sizeBytes,
                             DmaDirection direction,
+                            int attrs,
                             long dmaAddr) {
                         calls.add("mapped");
                     }

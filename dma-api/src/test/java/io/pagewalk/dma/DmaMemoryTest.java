@@ -33,12 +33,12 @@ class DmaMemoryTest {
     private DmaListener listener() {
         return new DmaListener() {
             @Override
-            public void allocated(Device device, int cpu, long dmaAddr, long sizeBytes) {
+            public void allocated(Device device, int cpu, long cpuAddr, long dmaAddr, long sizeBytes, int attrs) {
                 heard.add("allocated " + cpu + " " + Long.toHexString(dmaAddr) + " " + sizeBytes);
             }
 
             @Override
-            public void freeing(Device device, int cpu, long dmaAddr, long sizeBytes) {
+            public void freeing(Device device, int cpu, long cpuAddr, long dmaAddr, long sizeBytes) {
                 heard.add("freeing " + cpu + " " + Long.toHexString(dmaAddr) + " " + sizeBytes + " after "
                         + world.backend.calls.size());
             }

@@ -155,7 +155,8 @@ class DmaSgTest {
         List<String> told = new ArrayList<>();
         World listened = World.make(World.builder().listener(clock -> new DmaListener() {
             @Override
-            public void mappedSg(Device device, int cpu, SgTable sg, int nents, DmaDirection direction, int result) {
+            public void mappedSg(
+                    Device device, int cpu, SgTable sg, int nents, DmaDirection direction, int attrs, int result) {
                 told.add("mapped " + nents + " to " + result + " first " + sg.dmaAddr(0));
             }
 

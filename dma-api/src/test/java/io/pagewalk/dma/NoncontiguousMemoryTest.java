@@ -27,7 +27,8 @@ class NoncontiguousMemoryTest {
     private DmaListener listener() {
         return new DmaListener() {
             @Override
-            public void mappedSg(Device device, int cpu, SgTable sg, int nents, DmaDirection direction, int result) {
+            public void mappedSg(
+                    Device device, int cpu, SgTable sg, int nents, DmaDirection direction, int attrs, int result) {
                 heard.add("mapped " + cpu + " " + nents + " " + direction + " to " + result);
             }
 

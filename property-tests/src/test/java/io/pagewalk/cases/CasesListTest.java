@@ -32,8 +32,12 @@ class CasesListTest {
     private static final Pattern ROW = Pattern.compile("\\| ([A-I]\\d+) \\| [^|]+ \\| ([^|]+) \\|");
     private static final Pattern TEST = Pattern.compile("`(\\w+)#(\\w+)`");
     private static final Pattern REASON = Pattern.compile("(later|outside): \\S.*");
-    private static final List<Class<?>> CASE_CLASSES =
-            List.of(SwiotlbCasesTest.class, DirectCasesTest.class, ScatterGatherCasesTest.class);
+    private static final List<Class<?>> CASE_CLASSES = List.of(
+            SwiotlbCasesTest.class,
+            DirectCasesTest.class,
+            ScatterGatherCasesTest.class,
+            DebugCasesTest.class,
+            MemoryCasesTest.class);
 
     private static final Map<String, String> ANSWERS = new LinkedHashMap<>();
     private static final Map<String, Path> SOURCES = new LinkedHashMap<>();
@@ -49,7 +53,7 @@ class CasesListTest {
                         .isNull();
             }
         }
-        for (String module : List.of("dma-api", "backends", "property-tests")) {
+        for (String module : List.of("dma-api", "backends", "rdma-core", "property-tests")) {
             try (Stream<Path> files = Files.walk(root.resolve(module).resolve("src/test/java"))) {
                 files.filter(f -> f.toString().endsWith("Test.java"))
                         .forEach(f -> SOURCES.put(f.getFileName().toString(), f));

@@ -90,8 +90,4 @@ final class AtomicPool {
         }
         return false;
     }
-
-    synchronized boolean contains(long physAddr, long roundedBytes) {
-        return chunks.stream().anyMatch(chunk -> chunk.contains(physAddr, roundedBytes));
-    }
 }

@@ -54,10 +54,6 @@ final class DirectCoherent {
         this.unsupportedSite = machine.log().site("dma_direct_alloc: not supported");
     }
 
-    @Nullable AtomicPools atomicPools() {
-        return atomicPools;
-    }
-
     /** Which memory it is: without a kernel mapping, the architecture's, without caching, or plain (ALC-2 to ALC-5). */
     @Nullable CoherentPages alloc(SwiotlbPool mem, Device device, int cpu, long sizeBytes, int gfp, int attrs) {
         int flags = (attrs & DmaAttrs.NO_WARN) == 0 ? gfp : gfp | Gfp.NOWARN;
@@ -129,10 +125,11 @@ final class DirectCoherent {
         return physAddr;
     }
 
+    /** What is remapped was never decrypted, and goes back as it is when there is no room for it. */
     private @Nullable CoherentPages remapped(SwiotlbPool mem, Device device, int cpu, CoherentPages taken) {
         long virtAddr = kernelMemory.vmap(taken.pagePhysAddrs());
         if (virtAddr == 0) {
-            free(mem, device, taken, DmaAttrs.NONE);
+            freePlain(mem, device, taken);
             return noMemory(device, cpu, taken.sizeBytes());
         }
         return taken.withCpuAddr(virtAddr);

@@ -161,6 +161,11 @@ public final class DirectOps implements DmaOps {
     }
 
     @Override
+    public boolean isSwiotlbActive(Device device) {
+        return ioTlb.mem().isActive();
+    }
+
+    @Override
     public long requiredMask(Device device) {
         return reach.requiredMask(device);
     }

@@ -23,7 +23,13 @@ class BouncedEventTest {
     private final class Listener implements DmaListener {
         @Override
         public void mappedPage(
-                Device device, int cpu, long physAddr, long sizeBytes, DmaDirection direction, long dmaAddr) {
+                Device device,
+                int cpu,
+                long physAddr,
+                long sizeBytes,
+                DmaDirection direction,
+                int attrs,
+                long dmaAddr) {
             heard.add("mapped " + Long.toHexString(dmaAddr));
         }
 

@@ -58,7 +58,7 @@ public final class MappingLedger implements DmaListener {
 
     @Override
     public synchronized void mappedPage(
-            Device device, int cpu, long physAddr, long sizeBytes, DmaDirection direction, long dmaAddr) {
+            Device device, int cpu, long physAddr, long sizeBytes, DmaDirection direction, int attrs, long dmaAddr) {
         if (dmaAddr != -1L) {
             add(device, dmaAddr, sizeBytes, direction, "page");
         }
@@ -72,7 +72,7 @@ public final class MappingLedger implements DmaListener {
 
     @Override
     public synchronized void mappedSg(
-            Device device, int cpu, SgTable sg, int nents, DmaDirection direction, int result) {
+            Device device, int cpu, SgTable sg, int nents, DmaDirection direction, int attrs, int result) {
         for (int i = 0; i < result; i++) {
             if (sg.dmaLengthBytes(i) != 0) {
                 add(device, sg.dmaAddr(i), sg.dmaLengthBytes(i), direction, "sg");
@@ -90,12 +90,12 @@ public final class MappingLedger implements DmaListener {
     }
 
     @Override
-    public synchronized void allocated(Device device, int cpu, long dmaAddr, long sizeBytes) {
+    public synchronized void allocated(Device device, int cpu, long cpuAddr, long dmaAddr, long sizeBytes, int attrs) {
         add(device, dmaAddr, sizeBytes, DmaDirection.BIDIRECTIONAL, "coherent");
     }
 
     @Override
-    public synchronized void freeing(Device device, int cpu, long dmaAddr, long sizeBytes) {
+    public synchronized void freeing(Device device, int cpu, long cpuAddr, long dmaAddr, long sizeBytes) {
         remove(device, dmaAddr, sizeBytes);
     }
 

@@ -345,6 +345,16 @@ public interface DmaOps {
     }
 
     /**
+     * Whether mappings of the device may be bounced, {@code is_swiotlb_active} (dma-core:DBG-22).
+     *
+     * @param device the device
+     * @return true when it has a pool of bounce buffers
+     */
+    default boolean isSwiotlbActive(Device device) {
+        return false;
+    }
+
+    /**
      * The mask that reaches all memory (dma-core:MSK-2).
      *
      * @param device the device

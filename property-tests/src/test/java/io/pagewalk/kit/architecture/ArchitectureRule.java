@@ -23,7 +23,12 @@ enum ArchitectureRule {
                     .should()
                     .dependOnClassesThat()
                     .resideInAnyPackage(
-                            Packages.BACKENDS, Packages.TRACE, Packages.CONFORMANCE, Packages.CLI, Packages.KIT)),
+                            Packages.BACKENDS,
+                            Packages.RDMA,
+                            Packages.TRACE,
+                            Packages.CONFORMANCE,
+                            Packages.CLI,
+                            Packages.KIT)),
 
     MEMORY_KNOWS_NOTHING_BUT_ITSELF(
             "io.pagewalk.dma.memory.planted.KnowsDevices",
@@ -41,6 +46,23 @@ enum ArchitectureRule {
                     .should()
                     .dependOnClassesThat(
                             resideInAPackage(Packages.PAGEWALK).and(outside(Packages.BACKENDS, Packages.DMA)))),
+
+    RDMA_KNOWS_DMA_API_ONLY(
+            "io.pagewalk.rdma.planted.KnowsABackend",
+            noClasses()
+                    .that()
+                    .resideInAPackage(Packages.RDMA)
+                    .should()
+                    .dependOnClassesThat(
+                            resideInAPackage(Packages.PAGEWALK).and(outside(Packages.RDMA, Packages.DMA)))),
+
+    PINNING_KNOWS_NO_REGISTRATION(
+            "io.pagewalk.rdma.mm.planted.KnowsRegistrations",
+            noClasses()
+                    .that()
+                    .resideInAPackage(Packages.MM)
+                    .should()
+                    .dependOnClassesThat(resideInAPackage(Packages.RDMA).and(outside(Packages.MM)))),
 
     TRACE_KNOWS_NO_COMMAND(
             "io.pagewalk.trace.planted.KnowsTheCommand",
@@ -103,7 +125,8 @@ enum ArchitectureRule {
                             "io.pagewalk.backends.direct..",
                             "io.pagewalk.backends.swiotlb..",
                             "io.pagewalk.backends.virt..",
-                            "io.pagewalk.backends.iommu.mapping..")
+                            "io.pagewalk.backends.iommu.mapping..",
+                            Packages.RDMA)
                     .should()
                     .dependOnClassesThat()
                     .belongToAnyOf(PhysicalMemory.class)),
@@ -131,7 +154,7 @@ enum ArchitectureRule {
             "io.pagewalk.dma.planted.ReadsTheWallClock",
             noClasses()
                     .that()
-                    .resideInAnyPackage(Packages.DMA, Packages.BACKENDS)
+                    .resideInAnyPackage(Packages.DMA, Packages.BACKENDS, Packages.RDMA)
                     .should()
                     .callMethod(System.class, "nanoTime")
                     .orShould()
@@ -175,6 +198,8 @@ enum ArchitectureRule {
         static final String UNIT = "io.pagewalk.backends.iommu.unit..";
         static final String DRIVER = "io.pagewalk.backends.iommu.driver..";
         static final String PGTABLE = "io.pagewalk.backends.iommu.pgtable..";
+        static final String RDMA = "io.pagewalk.rdma..";
+        static final String MM = "io.pagewalk.rdma.mm..";
         static final String TRACE = "io.pagewalk.trace..";
         static final String CONFORMANCE = "io.pagewalk.conformance..";
         static final String CLI = "io.pagewalk.cli..";

@@ -36,7 +36,7 @@ class ArchitectureTest {
 
     @Test
     void theLibrariesAreThere() {
-        for (String name : List.of("dma", "backends", "trace", "conformance", "cli", "kit")) {
+        for (String name : List.of("dma", "backends", "rdma", "trace", "conformance", "cli", "kit")) {
             assertThat(LIBRARIES)
                     .as("classes of %s", name)
                     .anyMatch(c -> c.getPackageName().startsWith("io.pagewalk." + name));

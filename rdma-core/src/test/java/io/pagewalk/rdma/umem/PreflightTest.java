@@ -26,8 +26,7 @@ class PreflightTest {
     @Test
     @DisplayName("G1: nine buffers of 4096 bytes from malloc need 18 pages, of which a limit of 64 KiB has 16")
     void smallBuffersOffAPageCountDouble() {
-        Preflight preflight =
-                Preflight.of(OF_16_PAGES, List.of(new Preflight.Request(USER + 0x10, 4096, 9)));
+        Preflight preflight = Preflight.of(OF_16_PAGES, List.of(new Preflight.Request(USER + 0x10, 4096, 9)));
         Preflight.Outcome outcome = preflight.outcomes().get(0);
 
         assertThat(outcome.pagesEach()).isEqualTo(2);
@@ -109,7 +108,8 @@ class PreflightTest {
         assertThat(new MemlockBudget(64 * KIB, false, 16).judge(USER, 4096)).isEqualTo(-Errno.ENOMEM);
         assertThat(new MemlockBudget(64 * KIB, false, 99).judge(USER, 4096)).isEqualTo(-Errno.ENOMEM);
         assertThat(new MemlockBudget(64 * KIB, true, 99).judge(USER, 4096)).isZero();
-        assertThat(only(new MemlockBudget(64 * KIB, false, 14), USER, 4096, 5).fitting()).isEqualTo(2);
+        assertThat(only(new MemlockBudget(64 * KIB, false, 14), USER, 4096, 5).fitting())
+                .isEqualTo(2);
         assertThat(Preflight.of(new MemlockBudget(0, false, 3), List.of(new Preflight.Request(USER, 4096, 1)))
                         .neededLimitBytes())
                 .isEqualTo(4 * 4096);
@@ -122,7 +122,10 @@ class PreflightTest {
     void whatIsWrongInItselfNeedsNoLimit() {
         Preflight preflight = Preflight.of(
                 OF_16_PAGES,
-                List.of(new Preflight.Request(-4096, 4096, 1), new Preflight.Request(USER, 0, 1), new Preflight.Request(USER, 1, 1)));
+                List.of(
+                        new Preflight.Request(-4096, 4096, 1),
+                        new Preflight.Request(USER, 0, 1),
+                        new Preflight.Request(USER, 1, 1)));
 
         assertThat(preflight.fits()).isFalse();
         assertThat(preflight.outcomes())
@@ -139,8 +142,8 @@ class PreflightTest {
 
         assertThat(vast.outcomes().get(0).fitting()).isEqualTo(-1L >>> 12);
         assertThat(vast.neededLimitBytes()).isEqualTo(MemlockBudget.UNLIMITED);
-        Preflight capable = Preflight.of(
-                new MemlockBudget(0, true, 0), List.of(new Preflight.Request(USER + 1, 4096, most)));
+        Preflight capable =
+                Preflight.of(new MemlockBudget(0, true, 0), List.of(new Preflight.Request(USER + 1, 4096, most)));
         assertThat(capable.outcomes().get(0).fitting()).isEqualTo(most / 2);
         assertThat(capable.neededLimitBytes()).isEqualTo(MemlockBudget.UNLIMITED);
         assertThatThrownBy(() -> new Preflight.Request(USER, 1, 0)).isInstanceOf(IllegalArgumentException.class);
