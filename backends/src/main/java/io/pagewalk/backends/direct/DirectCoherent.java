@@ -54,6 +54,10 @@ final class DirectCoherent {
         this.unsupportedSite = machine.log().site("dma_direct_alloc: not supported");
     }
 
+    @Nullable AtomicPools atomicPools() {
+        return atomicPools;
+    }
+
     /** Which memory it is: without a kernel mapping, the architecture's, without caching, or plain (ALC-2 to ALC-5). */
     @Nullable CoherentPages alloc(SwiotlbPool mem, Device device, int cpu, long sizeBytes, int gfp, int attrs) {
         int flags = (attrs & DmaAttrs.NO_WARN) == 0 ? gfp : gfp | Gfp.NOWARN;

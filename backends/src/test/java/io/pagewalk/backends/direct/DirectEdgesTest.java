@@ -188,38 +188,6 @@ class DirectEdgesTest {
     }
 
     @Test
-    @DisplayName("ATM-3: the DMA flag finds the DMA pool where there is one, and the kernel's where there is none")
-    void dmaFlagFindsTheDmaPool() {
-        Machine machine = remapping(GIB).build();
-        AtomicPools pools = Objects.requireNonNull(AtomicPools.of(machine, new DirectReach(machine)));
-        Device device = machine.addDevice(DeviceConfig.named("dev"));
-        assertThat(pools.alloc(device, 0, 0x1000, Gfp.DMA)).isBetween(0x1000L, 0xff_ffffL);
-        assertThat(pools.alloc(device, 0, 0x1000, 0)).isGreaterThan(0xff_ffffL);
-    }
-
-    @Test
-    @DisplayName("ATM-4, TYP-10: no pool has a run above the largest order")
-    void largestOrderEndsThePools() {
-        AtomicPool pool = new AtomicPool(0);
-        pool.addChunk(0x40_0000, 10);
-        assertThat(pool.alloc(0x40_1000)).isEqualTo(DirectPages.NO_PAGE);
-        assertThat(pool.alloc(0x40_0000)).isEqualTo(0x40_0000);
-        assertThat(pool.freeBytes()).isZero();
-    }
-
-    @Test
-    @DisplayName("ATM-1, ATM-2: a pool takes what there is, down to one page")
-    void poolTakesTheLastPage() {
-        Machine machine = remapping(64 << 20)
-                .allocatable(List.of(PhysRange.ofSize(0x200_0000, 0x1000)))
-                .backend("virt")
-                .build();
-        AtomicPools pools = Objects.requireNonNull(AtomicPools.of(machine, new DirectReach(machine)));
-        assertThat(pools.sizeBytes(0)).isEqualTo(0x1000);
-        assertThat(pools.sizeBytes(Gfp.DMA32)).isZero();
-    }
-
-    @Test
     @DisplayName("MSK-10: the first frame of a range of RAM counts")
     void firstFrameMustBeMapped() {
         Machine machine = remapping(1 << 20).backend("virt").build();
