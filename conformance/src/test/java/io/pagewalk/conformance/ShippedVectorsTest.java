@@ -87,7 +87,7 @@ class ShippedVectorsTest {
                 .containsEntry("swiotlb", 732L)
                 .containsEntry("direct", 4_828L)
                 .containsEntry("edu", 95L)
-                .containsEntry("rdma-rxe", 612L)
+                .containsEntry("rdma-rxe", 622L)
                 .containsEntry("iova", 0L);
         assertThat(result.families())
                 .allSatisfy(f -> assertThat(f.kinds().values().stream()

@@ -100,7 +100,8 @@ final class RecordedMapping {
         if (NOWHERE.stream().anyMatch(name::startsWith)) {
             return false;
         }
-        KINDS.getOrDefault(name, RecordedMapping::touchedInPart).accept(new RecordedMapping(process, name, base, length));
+        KINDS.getOrDefault(name, RecordedMapping::touchedInPart)
+                .accept(new RecordedMapping(process, name, base, length));
         return true;
     }
 
@@ -214,7 +215,8 @@ final class RecordedMapping {
 
     private void requireBase(long mapped, long wanted) {
         if (mapped != wanted) {
-            throw new BadVectorException("cannot map \"" + name + "\" at 0x" + Long.toHexString(wanted) + ": " + mapped);
+            throw new BadVectorException(
+                    "cannot map \"" + name + "\" at 0x" + Long.toHexString(wanted) + ": " + mapped);
         }
     }
 

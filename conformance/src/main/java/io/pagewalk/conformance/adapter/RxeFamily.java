@@ -10,8 +10,8 @@ final class RxeFamily {
     /** Groups that ask what becomes of memory, limits and pins, and nothing else. */
     private static final Set<String> MEMORY_GROUPS = Set.of("maps", "access", "len", "partial", "rlimit", "teardown");
 
-    private static final List<String> MEMORY_CALLS = List.of(
-            "reg_mr", "dereg_mr", "mlock", "status", "setrlimit", "close_device", "unshare", "capset");
+    private static final List<String> MEMORY_CALLS =
+            List.of("reg_mr", "dereg_mr", "mlock", "status", "setrlimit", "close_device", "unshare", "capset");
     private static final List<String> CALLS = List.of(
             "query_device_ex",
             "query_port",

@@ -110,8 +110,8 @@ public final class LineFormat {
         }
 
         /**
-         * States that are asked where they are there, since lines that led to them are missing, and checked exactly: who
-         * answers brings the state about by what may have happened between the lines, and says how it is then.
+         * States that are asked where they are there, since lines that led to them are missing, and checked exactly:
+         * who answers brings the state about by what may have happened between the lines, and says how it is then.
          *
          * @param names the fields
          * @return this

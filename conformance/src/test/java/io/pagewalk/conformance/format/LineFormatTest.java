@@ -63,7 +63,8 @@ class LineFormatTest {
         assertThat(compare(format, "{\"state\":5}", new Answers().signed("state", 6))
                         .differences())
                 .containsExactly(new Difference("state", "5", "6", ""));
-        assertThat(compare(format, "{\"state\":5}", new Answers()).differences()).hasSize(1);
+        assertThat(compare(format, "{\"state\":5}", new Answers()).differences())
+                .hasSize(1);
     }
 
     @Test

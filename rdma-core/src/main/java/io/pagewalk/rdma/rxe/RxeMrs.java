@@ -18,8 +18,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * The memory that processes have registered with one rxe device: {@code reg_user_mr} and {@code dereg_mr} of the
- * driver, without protection domains and keys. What uverbs checks before is
- * {@link io.pagewalk.rdma.verbs.RegMrChecks}.
+ * driver, without protection domains and keys. What uverbs checks before is {@link io.pagewalk.rdma.verbs.RegMrChecks}.
  *
  * <p>Failure points: {@code rxe.mr}, {@code rxe.mr_pages}. Implements rdma:RXE-13, RXE-15, RXE-22 for memory without
  * windows. Thread-safe. Differs from Linux: a machine of a 5.x kernel gets the numbers of 6.12.

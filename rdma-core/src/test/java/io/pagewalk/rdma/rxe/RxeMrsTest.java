@@ -123,8 +123,7 @@ class RxeMrsTest {
         long pmem = map(FileKind.DEVICE_DAX, 2, 0);
         assertThat(reg(pmem, 2 * PAGE, LOCAL_WRITE | FLUSH_PERSISTENT)).isEqualTo(2);
         assertThat(mrs.find(2)).isNotNull();
-        assertThat(process.mmap(pmem + 2 * PAGE, PAGE, RW, Mmap.MAP_PRIVATE | Mmap.MAP_ANONYMOUS, null, 0))
-                .isEqualTo(pmem + 2 * PAGE);
+        assertThat(pmem + 2 * PAGE).as("places are taken downwards").isEqualTo(anon);
         assertThat(reg(pmem, 3 * PAGE, LOCAL_WRITE | FLUSH_PERSISTENT))
                 .as("the third page does not persist")
                 .isEqualTo(-Errno.EINVAL);
@@ -167,7 +166,9 @@ class RxeMrsTest {
             machine.failures().failNth(++step);
             int index = reg(addr, PAGE, LOCAL_WRITE);
             if (machine.failures().failedAt() == null) {
-                assertThat(index).as("numbers: only the first failure took none").isEqualTo(step - 1);
+                assertThat(index)
+                        .as("numbers: only the first failure took none")
+                        .isEqualTo(step - 1);
             } else {
                 assertThat(index).isEqualTo(-Errno.ENOMEM);
             }

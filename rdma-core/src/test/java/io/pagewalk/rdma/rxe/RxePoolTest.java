@@ -62,8 +62,7 @@ class RxePoolTest {
     @Test
     void aPoolHasRoom() {
         assertThatThrownBy(() -> new RxePool(0, 3, 2)).isInstanceOf(IllegalArgumentException.class);
-        assertThatThrownBy(() -> new RxePool(4, 3, 2))
-                .hasMessage("a pool of 2 objects cannot have the numbers 4 to 3");
+        assertThatThrownBy(() -> new RxePool(4, 3, 2)).hasMessage("a pool of 2 objects cannot have the numbers 4 to 3");
         assertThatThrownBy(() -> new RxePool(1, 3, 0)).isInstanceOf(IllegalArgumentException.class);
         assertThat(new RxePool(1, 1, 1).add()).isEqualTo(1);
     }

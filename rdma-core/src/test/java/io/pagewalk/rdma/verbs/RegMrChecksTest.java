@@ -72,9 +72,7 @@ class RegMrChecksTest {
     void unknownBitsAreRefusedUnlessOptional() {
         for (int bit = 10; bit < 32; bit++) {
             boolean optional = bit >= 20 && bit < 30;
-            assertThat(check(ALL, LOCAL_WRITE | 1 << bit))
-                    .as("bit %d", bit)
-                    .isEqualTo(optional ? 0 : -Errno.EINVAL);
+            assertThat(check(ALL, LOCAL_WRITE | 1 << bit)).as("bit %d", bit).isEqualTo(optional ? 0 : -Errno.EINVAL);
             assertThat(RegMrChecks.checkAccess(ALL, LINUX_5, 1 << bit)).isZero();
         }
     }
