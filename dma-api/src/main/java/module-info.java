@@ -1,5 +1,6 @@
 /** The driver-facing DMA API, the device-facing bus, the memory under them and the SPI of backends. */
 module io.pagewalk.dma {
+    requires jdk.jfr;
     requires org.slf4j;
     requires static transitive org.jspecify;
 

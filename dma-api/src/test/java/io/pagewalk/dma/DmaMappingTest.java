@@ -136,6 +136,10 @@ class DmaMappingTest {
         assertThat(Arrays.stream(numbers).mapToObj(Errno::name))
                 .containsExactly("EIO", "ENXIO", "ENOMEM", "EBUSY", "ENODEV", "EINVAL", "EOPNOTSUPP", "EREMOTEIO");
         assertThat(Errno.name(-12)).isEqualTo("ENOMEM");
+        assertThat(Errno.name(-Errno.EINTR)).isEqualTo("EINTR");
+        assertThat(Errno.name(-Errno.EAGAIN)).isEqualTo("EAGAIN");
+        assertThat(Errno.name(-Errno.EACCES)).isEqualTo("EACCES");
+        assertThat(new int[] {Errno.EINTR, Errno.EAGAIN, Errno.EACCES}).containsExactly(4, 11, 13);
         assertThat(Errno.name(999)).isEqualTo("999");
     }
 }

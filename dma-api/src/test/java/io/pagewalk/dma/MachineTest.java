@@ -165,4 +165,24 @@ class MachineTest {
         assertThat(two.machine.pages().freeBytes()).isEqualTo(0x8000);
         assertThat(one.machine.pages().freeBytes()).isEqualTo(0x7000);
     }
+
+    @Test
+    void whatAModuleKeepsOfAMachineIsMadeOnce() {
+        try (Machine machine = Machine.builder()
+                        .ramBytes(64 << 20)
+                        .backend(FakeProvider.NAME)
+                        .build();
+                Machine other = Machine.builder()
+                        .ramBytes(64 << 20)
+                        .backend(FakeProvider.NAME)
+                        .build()) {
+            StringBuilder made = machine.extension(
+                    StringBuilder.class, m -> new StringBuilder(m.extension(Integer.class, inner -> 7) + "!"));
+            assertThat(made).hasToString("7!");
+            assertThat(machine.extension(StringBuilder.class, m -> new StringBuilder("second")))
+                    .isSameAs(made);
+            assertThat(other.extension(StringBuilder.class, m -> new StringBuilder("other")))
+                    .hasToString("other");
+        }
+    }
 }

@@ -97,6 +97,28 @@ public final class PageFrames {
     }
 
     /**
+     * Takes several references, if there is room for them.
+     *
+     * @param pfn the number of the frame
+     * @param count how many, not negative
+     * @return false if the count would pass 2^31-1; it stays as it was
+     */
+    public boolean tryGet(long pfn, int count) {
+        int[] references = touch(pfn).references;
+        int slot = slotOf(pfn);
+        int most = Integer.MAX_VALUE - notNegative(count);
+        while (true) {
+            int before = (int) INTS.getVolatile(references, slot);
+            if (before > most) {
+                return false;
+            }
+            if (INTS.compareAndSet(references, slot, before, before + count)) {
+                return true;
+            }
+        }
+    }
+
+    /**
      * Drops a reference. The last one does not free the frame: its owner does.
      *
      * @param pfn the number of the frame

@@ -46,6 +46,44 @@ class PageFramesTest {
     }
 
     @Test
+    void severalPinsAreCountedAtOnce() { // rdma:MM-15, large folios
+        assertThat(frames.pin(9, 512)).isEqualTo(512);
+        assertThat(frames.pin(9)).isEqualTo(513);
+        assertThat(frames.unpin(9, 500)).isEqualTo(13);
+        assertThatIllegalStateException()
+                .isThrownBy(() -> frames.unpin(9, 14))
+                .withMessage("page frame 0x9 has 13 pins, which cannot change by -14");
+        assertThatIllegalArgumentException().isThrownBy(() -> frames.pin(9, -1));
+        assertThatIllegalArgumentException().isThrownBy(() -> frames.unpin(9, -1));
+        assertThat(frames.pinCount(9)).isEqualTo(13);
+    }
+
+    @Test
+    void referencesAreTakenOnlyWhereThereIsRoom() {
+        assertThat(frames.tryGet(5, Integer.MAX_VALUE - 1)).isTrue();
+        assertThat(frames.tryGet(5, 2)).isFalse();
+        assertThat(frames.refCount(5)).isEqualTo(Integer.MAX_VALUE - 1);
+        assertThat(frames.tryGet(5, 1)).isTrue();
+        assertThat(frames.refCount(5)).isEqualTo(Integer.MAX_VALUE);
+        assertThat(frames.tryGet(5, 0)).isTrue();
+        assertThatIllegalArgumentException().isThrownBy(() -> frames.tryGet(5, -1));
+    }
+
+    @Test
+    void framesOfAnotherOwnerAreToldAndCleaned() {
+        long[] freed = {0};
+        frames.onFree(0x21, pfn -> freed[0] = pfn);
+        frames.setDirty(0x21);
+        frames.get(0x22);
+        assertThatIllegalStateException().isThrownBy(() -> frames.release(0x20, 3));
+        assertThat(freed[0]).isZero();
+        assertThat(frames.isDirty(0x21)).isTrue();
+        frames.release(0x20, 2);
+        assertThat(freed[0]).isEqualTo(0x21);
+        assertThat(frames.isDirty(0x21)).isFalse();
+    }
+
+    @Test
     void dirtyIsAFlagOfOneFrame() {
         assertThat(frames.setDirty(63)).isTrue();
         assertThat(frames.setDirty(63)).isFalse();

@@ -82,6 +82,7 @@ final class Advice {
     private int dropPages(Vma vma, long start, long end) {
         long align = vma.isHugetlb() ? UserPages.HUGE_BYTES : Addresses.PAGE_SIZE;
         if (vma.has(VmFlags.LOCKED | VmFlags.PFNMAP)
+                || vma.isKind(FileKind.SECRETMEM)
                 || !Addresses.isAligned(start, align)
                 || !Addresses.isAligned(end, align)) {
             return -Errno.EINVAL;

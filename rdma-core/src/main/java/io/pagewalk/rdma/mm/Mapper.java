@@ -91,11 +91,8 @@ final class Mapper {
         if (opened != null && opened.file().kind() == FileKind.HUGETLB) {
             vmFlags |= VmFlags.HUGETLB;
         }
-        if (opened != null && opened.file().kind() == FileKind.SECRETMEM) {
-            if (!shared) {
-                return -Errno.EINVAL;
-            }
-            vmFlags |= VmFlags.LOCKED;
+        if (!shared && opened != null && opened.file().kind() == FileKind.SECRETMEM) {
+            return -Errno.EINVAL;
         }
         if (!shared) {
             return vmFlags;

@@ -4,7 +4,10 @@ import io.pagewalk.dma.Errno;
 import io.pagewalk.dma.Machine;
 import io.pagewalk.dma.memory.Addresses;
 
-/** {@code pin_user_pages_fast}: the whole call. Implements rdma:GUP-1 to GUP-3, GUP-6 and GUP-16. */
+/**
+ * {@code pin_user_pages_fast}: the whole call. Implements rdma:GUP-1 to GUP-3, GUP-6 and GUP-16, of which the WARN has
+ * no place here: a slow phase that gets nothing always knows why.
+ */
 final class Pinning {
     private final UserMemory memory;
     private final FastPin fast;

@@ -78,7 +78,7 @@ public final class Pins {
             long pfn = firstPfn;
             long endPfn = firstPfn + nrPages;
             while (pfn < endPfn) {
-                pfn += unpinRun(pfn, endPfn - pfn, dirty);
+                pfn += unpinRun(pfn, folios.state(pfn), endPfn - pfn, dirty);
             }
         }
     }
@@ -100,22 +100,25 @@ public final class Pins {
             int end = from + count;
             int i = from;
             while (i < end) {
-                i += (int) unpinRun(pfns[i], consecutive(pfns, i, end), dirty);
+                int state = folios.state(pfns[i]);
+                int run = Folios.isLarge(state) ? runOf(pfns, i, end) : 1;
+                i += (int) unpinRun(pfns[i], state, run, dirty);
             }
         }
     }
 
-    private static int consecutive(long[] pfns, int from, int end) {
+    /** How many frames from an index on follow each other, up to the size of the largest folio. */
+    private static int runOf(long[] pfns, int from, int end) {
+        int last = (int) Math.min(end, from + UserPages.HUGE_PAGES);
         int i = from + 1;
-        while (i < end && pfns[i] == pfns[i - 1] + 1) {
+        while (i < last && pfns[i] == pfns[i - 1] + 1) {
             i++;
         }
         return i - from;
     }
 
     /** Unpins the first pages of a run, as many as belong to one folio; says how many. */
-    private long unpinRun(long pfn, long nrPages, boolean dirty) {
-        int state = folios.state(pfn);
+    private long unpinRun(long pfn, int state, long nrPages, boolean dirty) {
         if (!Folios.isLarge(state)) {
             unpinSmall(pfn, dirty);
             return 1;
@@ -150,10 +153,9 @@ public final class Pins {
             return pinSmall(pfn);
         }
         long head = Folios.headOf(pfn, state);
-        if (frames.refCount(head) > Integer.MAX_VALUE - nrPages) {
+        if (!frames.tryGet(head, nrPages)) {
             return false;
         }
-        frames.get(head, nrPages);
         frames.pin(head, nrPages);
         acquired += nrPages;
         return true;
@@ -163,10 +165,9 @@ public final class Pins {
         if (!counts(pfn)) {
             return true;
         }
-        if (frames.refCount(pfn) > Integer.MAX_VALUE - GUP_PIN_COUNTING_BIAS) {
+        if (!frames.tryGet(pfn, GUP_PIN_COUNTING_BIAS)) {
             return false;
         }
-        frames.get(pfn, GUP_PIN_COUNTING_BIAS);
         acquired++;
         return true;
     }

@@ -1,9 +1,6 @@
 package io.pagewalk.rdma.mm;
 
 import io.pagewalk.dma.Machine;
-import io.pagewalk.dma.memory.Addresses;
-import java.nio.ByteBuffer;
-import java.nio.ByteOrder;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -14,31 +11,27 @@ import org.jspecify.annotations.Nullable;
  * never overlap.
  */
 @SuppressWarnings("JavaLangClash") // the kernel's word for it; nothing here starts programs
-public final class Process {
+public final class Process extends ProcessBytes {
     private final UserMemory memory;
     private final int pid;
     private final AddressSpace space;
     private final Credentials credentials;
-    private final FaultHandler faults;
     private final Pinning pinning;
-    private final UserAccess access;
     private final Mapper mapper;
     private final Protection protection;
     private final Advice advice;
     private final MemoryLock memoryLock;
     private ProtectionKeys keys = new ProtectionKeys(0);
-    private long faultAddress;
     private volatile boolean killed;
     private boolean exited;
 
-    private Process(UserMemory memory, Credentials credentials) {
+    private Process(UserMemory memory, Credentials credentials, FaultHandler faults) {
+        super(memory, faults);
         this.memory = memory;
         this.credentials = credentials;
         pid = memory.newPid();
-        space = new AddressSpace(memory);
-        faults = new FaultHandler(memory);
+        space = addressSpace();
         pinning = new Pinning(memory, memory.machine(), faults);
-        access = new UserAccess(memory.machine().cpuMemory(), faults);
         mapper = new Mapper(space);
         protection = new Protection(space, mapper);
         advice = new Advice(space, mapper);
@@ -55,8 +48,13 @@ public final class Process {
     public static Process create(Machine machine) {
         UserMemory memory = UserMemory.of(machine);
         synchronized (memory.lock()) {
-            return new Process(memory, new Credentials());
+            return new Process(memory, new Credentials(), new FaultHandler(memory));
         }
+    }
+
+    @Override
+    Process process() {
+        return this;
     }
 
     // ---- identity and rights
@@ -68,15 +66,6 @@ public final class Process {
      */
     public int pid() {
         return pid;
-    }
-
-    /**
-     * Its memory.
-     *
-     * @return the address space, its own alone
-     */
-    public AddressSpace addressSpace() {
-        return space;
     }
 
     /**
@@ -171,7 +160,7 @@ public final class Process {
             if (memory.structPoint().fails()) {
                 return null;
             }
-            Process child = new Process(memory, credentials.copy());
+            Process child = new Process(memory, credentials.copy(), new FaultHandler(memory));
             child.keys = keys;
             if (new ForkCopy(space, child.space).copy()) {
                 return child;
@@ -216,7 +205,7 @@ public final class Process {
         }
     }
 
-    private void requireAlive() {
+    void requireAlive() {
         if (exited) {
             throw new IllegalStateException("process " + pid + " has exited");
         }
@@ -401,129 +390,6 @@ public final class Process {
         synchronized (memory.lock()) {
             requireAlive();
             return pinning.pin(this, userAddr, nrPages, gupFlags, pfns);
-        }
-    }
-
-    // ---- access
-
-    /**
-     * Reads its memory.
-     *
-     * @param address the first byte
-     * @param dst where to put them
-     * @param offset the first index to fill
-     * @param length how many
-     * @return DONE, or what happened at {@link #faultAddress()}; bytes before it are read
-     */
-    public Fault read(long address, byte[] dst, int offset, int length) {
-        synchronized (memory.lock()) {
-            requireAlive();
-            return access.read(this, address, dst, offset, length);
-        }
-    }
-
-    /**
-     * Writes its memory.
-     *
-     * @param address the first byte
-     * @param src where they are
-     * @param offset the index of the first
-     * @param length how many
-     * @return DONE, or what happened at {@link #faultAddress()}; bytes before it are written
-     */
-    public Fault write(long address, byte[] src, int offset, int length) {
-        synchronized (memory.lock()) {
-            requireAlive();
-            return access.write(this, address, src, offset, length);
-        }
-    }
-
-    /**
-     * Where the latest access failed.
-     *
-     * @return the first address that could not be accessed, 0 when none failed yet
-     */
-    public long faultAddress() {
-        synchronized (memory.lock()) {
-            return faultAddress;
-        }
-    }
-
-    Fault faulted(Fault fault, long address) {
-        faultAddress = address;
-        return fault;
-    }
-
-    /**
-     * Reads bytes.
-     *
-     * @param address the first
-     * @param length how many
-     * @return the bytes
-     * @throws MemoryFaultException if one of them cannot be read
-     */
-    public byte[] readBytes(long address, int length) {
-        byte[] bytes = new byte[length];
-        require(read(address, bytes, 0, length));
-        return bytes;
-    }
-
-    /**
-     * Writes bytes.
-     *
-     * @param address where the first goes
-     * @param bytes the bytes
-     * @throws MemoryFaultException if one of them cannot be written; those before it are
-     */
-    public void writeBytes(long address, byte[] bytes) {
-        require(write(address, bytes, 0, bytes.length));
-    }
-
-    /**
-     * Reads 8 bytes.
-     *
-     * @param address the first
-     * @return their little-endian value
-     * @throws MemoryFaultException if one of them cannot be read
-     */
-    public long getLong(long address) {
-        return ByteBuffer.wrap(readBytes(address, Long.BYTES))
-                .order(ByteOrder.LITTLE_ENDIAN)
-                .getLong();
-    }
-
-    /**
-     * Writes 8 bytes.
-     *
-     * @param address where the first goes
-     * @param value what they become, little-endian
-     * @throws MemoryFaultException if one of them cannot be written
-     */
-    public void putLong(long address, long value) {
-        byte[] bytes = new byte[Long.BYTES];
-        ByteBuffer.wrap(bytes).order(ByteOrder.LITTLE_ENDIAN).putLong(value);
-        writeBytes(address, bytes);
-    }
-
-    private void require(Fault fault) {
-        if (fault != Fault.DONE) {
-            throw new MemoryFaultException(fault, faultAddress());
-        }
-    }
-
-    /**
-     * Finds the page behind an address, without faulting: what {@code /proc/self/pagemap} shows.
-     *
-     * @param address the address
-     * @return the number of the page's frame, or -1 when nothing is mapped there
-     */
-    public long pfnOf(long address) {
-        synchronized (memory.lock()) {
-            if (!Addresses.lessThan(address, Mapper.TASK_SIZE)) {
-                return -1;
-            }
-            long pte = space.table().get(address >>> Addresses.PAGE_SHIFT);
-            return Pte.isMapped(pte) ? Pte.pfn(pte) : -1;
         }
     }
 

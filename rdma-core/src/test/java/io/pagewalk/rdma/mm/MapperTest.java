@@ -210,6 +210,9 @@ class MapperTest {
             long address = world.map(file.forWriting(), 1, RW, Mmap.MAP_SHARED);
             world.process.putLong(address, 9);
             assertThat(world.process.getLong(address)).isEqualTo(9);
+            assertThat(world.process.madvise(address, PAGE, Mmap.MADV_DONTNEED)).isEqualTo(-Errno.EINVAL);
+            assertThat(world.process.munmap(address, PAGE)).isZero();
+            assertThat(world.process.addressSpace().lockedVm()).isZero();
         }
     }
 

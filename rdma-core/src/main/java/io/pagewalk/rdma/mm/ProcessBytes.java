@@ -1,0 +1,156 @@
+package io.pagewalk.rdma.mm;
+
+import io.pagewalk.dma.memory.Addresses;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+
+/**
+ * The bytes of a process, which it reads and writes by virtual address alone: each page through the page table, with a
+ * fault where that does not allow it. What is not RAM reads as ones and swallows writes.
+ *
+ * <p>Thread-safe.
+ */
+public abstract sealed class ProcessBytes permits Process {
+    private final UserMemory memory;
+    private final AddressSpace space;
+    private final UserAccess access;
+    private long faultAddress;
+
+    ProcessBytes(UserMemory memory, FaultHandler faults) {
+        this.memory = memory;
+        space = new AddressSpace(memory);
+        access = new UserAccess(memory.machine().cpuMemory(), faults);
+    }
+
+    abstract Process process();
+
+    /**
+     * Its memory.
+     *
+     * @return the address space, its own alone
+     */
+    public AddressSpace addressSpace() {
+        return space;
+    }
+
+    /**
+     * Reads its memory.
+     *
+     * @param address the first byte
+     * @param dst where to put them
+     * @param offset the first index to fill
+     * @param length how many
+     * @return DONE, or what happened at {@link #faultAddress()}; bytes before it are read
+     */
+    public Fault read(long address, byte[] dst, int offset, int length) {
+        synchronized (memory.lock()) {
+            process().requireAlive();
+            return access.read(process(), address, dst, offset, length);
+        }
+    }
+
+    /**
+     * Writes its memory.
+     *
+     * @param address the first byte
+     * @param src where they are
+     * @param offset the index of the first
+     * @param length how many
+     * @return DONE, or what happened at {@link #faultAddress()}; bytes before it are written
+     */
+    public Fault write(long address, byte[] src, int offset, int length) {
+        synchronized (memory.lock()) {
+            process().requireAlive();
+            return access.write(process(), address, src, offset, length);
+        }
+    }
+
+    /**
+     * Where the latest access failed.
+     *
+     * @return the first address that could not be accessed, 0 when none failed yet
+     */
+    public long faultAddress() {
+        synchronized (memory.lock()) {
+            return faultAddress;
+        }
+    }
+
+    Fault faulted(Fault fault, long address) {
+        faultAddress = address;
+        return fault;
+    }
+
+    /**
+     * Reads bytes.
+     *
+     * @param address the first
+     * @param length how many
+     * @return the bytes
+     * @throws MemoryFaultException if one of them cannot be read
+     */
+    public byte[] readBytes(long address, int length) {
+        byte[] bytes = new byte[length];
+        require(read(address, bytes, 0, length));
+        return bytes;
+    }
+
+    /**
+     * Writes bytes.
+     *
+     * @param address where the first goes
+     * @param bytes the bytes
+     * @throws MemoryFaultException if one of them cannot be written; those before it are
+     */
+    public void writeBytes(long address, byte[] bytes) {
+        require(write(address, bytes, 0, bytes.length));
+    }
+
+    /**
+     * Reads 8 bytes.
+     *
+     * @param address the first
+     * @return their little-endian value
+     * @throws MemoryFaultException if one of them cannot be read
+     */
+    public long getLong(long address) {
+        return ByteBuffer.wrap(readBytes(address, Long.BYTES))
+                .order(ByteOrder.LITTLE_ENDIAN)
+                .getLong();
+    }
+
+    /**
+     * Writes 8 bytes.
+     *
+     * @param address where the first goes
+     * @param value what they become, little-endian
+     * @throws MemoryFaultException if one of them cannot be written
+     */
+    public void putLong(long address, long value) {
+        byte[] bytes = new byte[Long.BYTES];
+        ByteBuffer.wrap(bytes).order(ByteOrder.LITTLE_ENDIAN).putLong(value);
+        writeBytes(address, bytes);
+    }
+
+    private void require(Fault fault) {
+        if (fault != Fault.DONE) {
+            throw new MemoryFaultException(fault, faultAddress());
+        }
+    }
+
+    /**
+     * Finds the page behind an address, without faulting: what {@code /proc/self/pagemap} shows.
+     *
+     * @param address the address
+     * @return the number of the page's frame, or -1 when nothing is mapped there
+     */
+    public long pfnOf(long address) {
+        synchronized (memory.lock()) {
+            if (!Addresses.lessThan(address, Mapper.TASK_SIZE)) {
+                return -1;
+            }
+            long pte = space.table().get(address >>> Addresses.PAGE_SHIFT);
+            return Pte.isMapped(pte) ? Pte.pfn(pte) : -1;
+        }
+    }
+}
