@@ -44,6 +44,20 @@ class BenchmarksRunTest {
         benchmark.close();
     }
 
+    @ParameterizedTest
+    @ValueSource(strings = {"software", "direct"})
+    void theRegistrationChargesThePagesThatItsBaselineWalks(String device) {
+        RegistrationBenchmark benchmark = new RegistrationBenchmark();
+        benchmark.device = device;
+        benchmark.pages = 1000;
+        benchmark.open();
+        long references = benchmark.baselineWalk();
+        assertThat(references).as("each page is mapped").isGreaterThanOrEqualTo(1000);
+        assertThat(benchmark.registerAndRelease()).isEqualTo(1000);
+        assertThat(benchmark.baselineWalk()).as("released").isEqualTo(references);
+        benchmark.close();
+    }
+
     @Test
     void theDispatchBenchmarkEndsOnDirectAndOnTheTwinWithoutOffset() {
         DispatchBenchmark benchmark = new DispatchBenchmark();

@@ -99,7 +99,7 @@ final class FileReplay implements AutoCloseable {
         PendingTally entry = pendingEntry(family.name(), line);
         Comparison comparison = null;
         String unable = "nothing answers such lines yet, and the list of pending ones does not have them";
-        if (family.answers(line.kind())) {
+        if (family.answers(line.kind(), line.label("group"))) {
             try {
                 comparison = line.compare(format, question, answers(family, line, question));
             } catch (BadVectorException bad) {

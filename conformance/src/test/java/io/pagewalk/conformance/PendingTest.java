@@ -69,6 +69,21 @@ class PendingTest {
     }
 
     @Test
+    void aKindOfLineMayBeAnsweredInSomeGroupsAlone() throws UnusableVectorsException {
+        String ofMaps = Vectors.shipped("rdma-rxe").get(2);
+        String ofKeys = ofMaps.replace("\"group\":\"maps\"", "\"group\":\"keys\"");
+        assertThat(ofKeys).isNotEqualTo(ofMaps);
+        ConformanceResult result = run("", List.of(ofMaps, ofKeys));
+        assertThat(result.disagreements()).singleElement().satisfies(d -> {
+            assertThat(d.line()).isEqualTo(2);
+            assertThat(d.differences().get(0).got()).contains("nothing answers such lines yet");
+        });
+        assertThat(run("rdma-rxe group=keys : later\n", List.of(ofMaps, ofKeys)).ok())
+                .isTrue();
+        assertThat(run("rdma-rxe group=maps : later\n", List.of(ofMaps)).ok()).isFalse();
+    }
+
+    @Test
     void anEntryCoversTheLinesWithAllItsLabels() throws UnusableVectorsException {
         assertThat(run("masks boot=masks_2g : later\nmasks op=none : later\niova : later\n", masks())
                         .pending())

@@ -73,6 +73,9 @@ class PlantedDisagreementTest {
             iommu_live | 1368 | map_page: dma; map_sg: ret out
             iommu_untrusted | 421 | map_page: dma iova_to_phys pool_off copied_in pre_zero post_zero ptes used max_mapping; map_sg: ret out used; unmap: used
             umem | 1281 | find_best_pgsz: pgsz umem_iova num_blocks num_pages dma_offset blocks iterated; find_best_pgoff: pgsz umem_iova num_blocks num_pages dma_offset blocks iterated; rdma_for_each_block: blocks iterated; ib_sg_to_pages: ret mr_iova mr_length sg_offset_out pages
+            rdma-rxe | 725 | reg_mr: rc errno err kernel_calls kernel_err vmpin_kb vmlck_kb pages_pinned pages_unpinned; dereg_mr: rc errno err kernel_err vmpin_kb vmlck_kb pages_pinned pages_unpinned; mlock: vmlck_kb; status: vmpin_kb; setrlimit: err; close_device: vmpin_kb; unshare: rc; capset: errno
+            rdma-rxe | 535 | reg_mr: vmpin_kb_before
+            rdma-rxe | 725 | dereg_mr: kernel_calls; mlock: rc; status: vmpin_kb_before; setrlimit: vmpin_kb; close_device: pages_unpinned; capset: rc
             iommu_fq | 6 | map_unmap_loop: iova_pfn
             iommu_api | 100 | script: ops leaves before_attach attach pgsize_bitmap aperture
             sg_alloc_append | 832 | from_pages_segment: ret nents orig_nents segs; append: calls

@@ -63,4 +63,14 @@ public enum KernelModel {
     public boolean countsPinsOfTheZeroPage() {
         return this == LINUX_5;
     }
+
+    /**
+     * Whether a registration is refused for rights that have no name yet and are not optional, and one on demand gets
+     * -EOPNOTSUPP where the device cannot do it (rdma:ACC-2, ACC-3).
+     *
+     * @return false for a 5.x kernel, which ignores such bits and answers -EINVAL on demand
+     */
+    public boolean refusesUnknownAccess() {
+        return this != LINUX_5;
+    }
 }

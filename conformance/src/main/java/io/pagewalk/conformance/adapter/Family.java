@@ -3,7 +3,6 @@ package io.pagewalk.conformance.adapter;
 import io.pagewalk.conformance.format.LineFormat;
 import io.pagewalk.conformance.format.Question;
 import java.util.LinkedHashMap;
-import java.util.LinkedHashSet;
 import java.util.Map;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
@@ -18,13 +17,15 @@ public final class Family {
 
     private final String name;
     private final Map<String, LineFormat> formats;
-    private final Set<String> answered;
+    /** The groups in which lines of a kind are answered; empty for all lines of the kind. */
+    private final Map<String, Set<String>> answered;
+
     private final AdapterFactory factory;
 
     private Family(Builder builder) {
         name = builder.name;
         formats = new LinkedHashMap<>(builder.formats);
-        answered = new LinkedHashSet<>(builder.answered);
+        answered = new LinkedHashMap<>(builder.answered);
         factory = builder.factory;
     }
 
@@ -58,13 +59,15 @@ public final class Family {
     }
 
     /**
-     * Whether there is an adapter for a kind of line.
+     * Whether there is an adapter for a line.
      *
-     * @param kind the kind
+     * @param kind its kind
+     * @param group its group, or null when it stands in none
      * @return false when such lines can only be pending
      */
-    public boolean answers(String kind) {
-        return answered.contains(kind);
+    public boolean answers(String kind, @Nullable String group) {
+        Set<String> groups = answered.get(kind);
+        return groups != null && (groups.isEmpty() || (group != null && groups.contains(group)));
     }
 
     /**
@@ -102,7 +105,7 @@ public final class Family {
     static final class Builder {
         private final String name;
         private final Map<String, LineFormat> formats = new LinkedHashMap<>();
-        private final Set<String> answered = new LinkedHashSet<>();
+        private final Map<String, Set<String>> answered = new LinkedHashMap<>();
         private AdapterFactory factory = Builder::nobody;
 
         private Builder(String name) {
@@ -115,7 +118,12 @@ public final class Family {
 
         /** Lines that somebody answers. */
         Builder answered(String kind, LineFormat format) {
-            answered.add(kind);
+            return answeredIn(Set.of(), kind, format);
+        }
+
+        /** Lines that somebody answers in some groups. */
+        Builder answeredIn(Set<String> groups, String kind, LineFormat format) {
+            answered.put(kind, groups);
             return unanswered(kind, format);
         }
 

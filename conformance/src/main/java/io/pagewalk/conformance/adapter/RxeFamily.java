@@ -1,21 +1,20 @@
 package io.pagewalk.conformance.adapter;
 
 import io.pagewalk.conformance.format.LineFormat;
+import io.pagewalk.conformance.format.Rule;
 import java.util.List;
+import java.util.Set;
 
 /** {@code rdma-rxe}: what user space saw of verbs on rxe. The lines stand in groups, not in boots. */
 final class RxeFamily {
+    /** Groups that ask what becomes of memory, limits and pins, and nothing else. */
+    private static final Set<String> MEMORY_GROUPS = Set.of("maps", "access", "len", "partial", "rlimit", "teardown");
+
+    private static final List<String> MEMORY_CALLS =
+            List.of("reg_mr", "dereg_mr", "mlock", "status", "setrlimit", "close_device", "unshare", "capset");
     private static final List<String> CALLS = List.of(
             "query_device_ex",
             "query_port",
-            "reg_mr",
-            "dereg_mr",
-            "mlock",
-            "status",
-            "setrlimit",
-            "close_device",
-            "unshare",
-            "capset",
             "rereg_mr",
             "dealloc_pd",
             "alloc_mw",
@@ -40,9 +39,10 @@ final class RxeFamily {
 
     static Family family() {
         Family.Builder family = Family.named("rdma-rxe");
+        MEMORY_CALLS.forEach(op -> family.answeredIn(MEMORY_GROUPS, op, call()));
         CALLS.forEach(op -> family.unanswered(op, call()));
         TRANSFERS.forEach(op -> family.unanswered(op, transfer()));
-        return family.unanswered("check", check()).build();
+        return family.unanswered("check", check()).by(RxeAdapter::new);
     }
 
     private static LineFormat.Builder line() {
@@ -51,8 +51,11 @@ final class RxeFamily {
 
     private static LineFormat call() {
         return line().exact("rc", "errno", "err", "kernel_calls", "kernel_err")
-                .exact("vmpin_kb", "vmpin_kb_before", "vmlck_kb", "pages_pinned", "pages_unpinned")
-                .exact("out", "lkey", "rkey", "wc", "rkey_before", "rkey_after", "qp")
+                .exactAndAsked("vmpin_kb_before")
+                .exact("vmpin_kb", "vmlck_kb", "pages_pinned", "pages_unpinned")
+                .rule("lkey", Rule.KEY)
+                .rule("rkey", Rule.KEY)
+                .exact("out", "wc", "rkey_before", "rkey_after", "qp")
                 .exact("registered", "lkey_first", "lkey_last", "seconds", "mem_available_kb")
                 .build();
     }

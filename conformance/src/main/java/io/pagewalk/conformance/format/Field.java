@@ -57,6 +57,21 @@ interface Field {
         }
     }
 
+    /** A state that is asked, since what led to it is not in the lines, and answered once it was brought about. */
+    record Asked(Check check) implements Field {
+        @Override
+        public void ask(String path, String name, JsonNode line, ObjectNode question) {
+            if (line.has(name)) {
+                question.set(name, line.get(name));
+            }
+        }
+
+        @Override
+        public void compare(String path, JsonNode expected, JsonNode got, Question question, Comparison into) {
+            check.check(path, expected, got, question, into);
+        }
+    }
+
     /** An answer that was taken in some lines only: which ones is part of what is asked. */
     record Wanted(Check check) implements Field {
         @Override

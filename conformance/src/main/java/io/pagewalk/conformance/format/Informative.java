@@ -21,6 +21,8 @@ public enum Informative {
     C_LAYOUT,
     /** What the driver did to memory after it walked through a superpage, and all that follows in that script. */
     AFTER_HAZARD,
+    /** Keys that the recording machine drew, which are random in part. */
+    KEY,
     /** Names of scripts, modes and drivers. */
     LABEL
 }

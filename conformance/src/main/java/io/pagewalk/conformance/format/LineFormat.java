@@ -110,6 +110,17 @@ public final class LineFormat {
         }
 
         /**
+         * States that are asked where they are there, since lines that led to them are missing, and checked exactly:
+         * who answers brings the state about by what may have happened between the lines, and says how it is then.
+         *
+         * @param names the fields
+         * @return this
+         */
+        public Builder exactAndAsked(String... names) {
+            return put(new Field.Asked(Checks::exact), names);
+        }
+
+        /**
          * An answer that is checked by a rule.
          *
          * @param name the field

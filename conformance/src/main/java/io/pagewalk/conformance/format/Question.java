@@ -74,6 +74,16 @@ public final class Question {
     }
 
     /**
+     * Whether an input is a number; some are a word instead where there is no limit.
+     *
+     * @param name the field
+     * @return true when {@link #number(String)} can read it
+     */
+    public boolean isNumber(String name) {
+        return field(name).isIntegralNumber();
+    }
+
+    /**
      * A number that fits an int.
      *
      * @param name the field

@@ -56,5 +56,20 @@ public enum Rule implements Check {
         public void check(String path, JsonNode expected, JsonNode got, Question question, Comparison into) {
             ReachCheck.check(path, expected, got, question, into);
         }
+    },
+    /** A key, which is random in part: there on both sides or on neither. */
+    KEY {
+        @Override
+        public void check(String path, JsonNode expected, JsonNode got, Question question, Comparison into) {
+            if (expected.isMissingNode() && got.isMissingNode()) {
+                return;
+            }
+            into.byRule(1);
+            if (expected.isTextual() && got.isTextual()) {
+                into.informative(Informative.KEY, 1);
+            } else {
+                into.differ(path, expected, got, "a key on both sides or on neither");
+            }
+        }
     };
 }

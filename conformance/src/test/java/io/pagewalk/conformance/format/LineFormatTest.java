@@ -53,6 +53,28 @@ class LineFormatTest {
     }
 
     @Test
+    void aStateIsAskedWhereItIsThereAndComparedAllTheSame() {
+        LineFormat format = LineFormat.builder().exactAndAsked("state").build();
+        assertThat(ask(format, "{\"state\":5}")).hasToString("{\"state\":5}");
+        assertThat(ask(format, "{}")).hasToString("{}");
+        Comparison same = compare(format, "{\"state\":5}", new Answers().signed("state", 5));
+        assertThat(same.differences()).isEmpty();
+        assertThat(same.exact()).isEqualTo(1);
+        assertThat(compare(format, "{\"state\":5}", new Answers().signed("state", 6))
+                        .differences())
+                .containsExactly(new Difference("state", "5", "6", ""));
+        assertThat(compare(format, "{\"state\":5}", new Answers()).differences())
+                .hasSize(1);
+    }
+
+    @Test
+    void aWordMayStandWhereANumberDoes() {
+        LineFormat format = LineFormat.builder().input("limit").build();
+        assertThat(ask(format, "{\"limit\":0}").isNumber("limit")).isTrue();
+        assertThat(ask(format, "{\"limit\":\"unlimited\"}").isNumber("limit")).isFalse();
+    }
+
+    @Test
     void everyFieldCountsOnceByHowItIsChecked() {
         LineFormat format = LineFormat.builder()
                 .input("in")

@@ -45,7 +45,8 @@ public enum FileKind {
             case SHMEM -> Folios.FILE | Folios.SHMEM;
             case HUGETLB -> Folios.FILE | Folios.HUGETLB;
             case SECRETMEM -> Folios.FILE | Folios.SECRETMEM;
-            default -> Folios.FILE;
+            case FSDAX, DEVICE_DAX -> Folios.FILE | Folios.PERSISTENT;
+            case REGULAR, REGULAR_UNTRACKED, KERNEL_PAGES -> Folios.FILE;
         };
     }
 }

@@ -34,6 +34,9 @@ final class Folios {
     /** In a contiguous memory area or in ZONE_MOVABLE. */
     static final int MOVABLE = 1 << 9;
 
+    /** In memory that keeps its bytes without power. */
+    static final int PERSISTENT = 1 << 10;
+
     /** What a folio must not have if it is to be pinned for long (rdma:GUP-13). */
     static final int NOT_LONGTERM_PINNABLE = DEVICE_COHERENT | ISOLATED | MOVABLE;
 

@@ -126,6 +126,18 @@ public final class UserMemory {
         }
     }
 
+    /**
+     * Whether a page keeps its bytes without power: it belongs to a file in persistent memory (rdma:RXE-15).
+     *
+     * @param pfn the number of its frame
+     * @return true for pages of {@link FileKind#FSDAX} and {@link FileKind#DEVICE_DAX}
+     */
+    public boolean isPersistent(long pfn) {
+        synchronized (lock) {
+            return folios.has(pfn, Folios.PERSISTENT);
+        }
+    }
+
     // ---- for the package
 
     Object lock() {
