@@ -43,7 +43,7 @@ final class ByteSize {
         String bytes = Long.toUnsignedString(sizeBytes).replaceAll("(?<=\\d)(?=(\\d{3})+$)", ",") + " bytes";
         return sizeBytes == 0 || unit == 0
                 ? bytes
-                : bytes + " (" + Long.toUnsignedString(sizeBytes >>> BITS_PER_UNIT * unit) + " "
+                : bytes + " (" + Long.toUnsignedString(sizeBytes >>> (BITS_PER_UNIT * unit)) + " "
                         + UNITS.charAt(unit - 1) + "iB)";
     }
 }

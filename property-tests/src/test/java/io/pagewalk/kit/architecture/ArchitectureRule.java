@@ -109,7 +109,7 @@ enum ArchitectureRule {
                     .resideInAPackage(Packages.UNIT)),
 
     THE_DRIVER_REACHES_THE_HARDWARE_BY_REGISTERS(
-            "io.pagewalk.backends.iommu.driver.planted.KnowsTheUnitsFaults",
+            "io.pagewalk.backends.iommu.driver.planted.KnowsTheUnitsCache",
             noClasses()
                     .that()
                     .resideInAPackage(Packages.DRIVER)
@@ -216,12 +216,16 @@ enum ArchitectureRule {
         private TableBytes() {}
     }
 
-    /** What the unit shows to its driver: registers, layouts, what it can do, and itself to be switched on. */
+    /**
+     * What the unit shows to its driver: registers, layouts, numbers of faults, what it can do, and itself to be
+     * switched on.
+     */
     private static final class UnitDoor {
         static final DescribedPredicate<JavaClass> PREDICATE = simpleNameEndingWith("Layout")
                 .or(simpleName("RegisterFile"))
                 .or(simpleName("VtdRegisters"))
                 .or(simpleName("VtdCapability"))
+                .or(simpleName("VtdFaultReason"))
                 .or(simpleName("VtdFeatures"))
                 .or(simpleName("VtdUnit"));
 
