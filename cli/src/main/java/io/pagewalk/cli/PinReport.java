@@ -8,8 +8,6 @@ import java.util.List;
 
 /** What a preflight found, as a table and a sentence. */
 final class PinReport {
-    private static final int PAGE_SHIFT = 12;
-
     private final List<PinBuffer> buffers;
     private final Preflight preflight;
 
