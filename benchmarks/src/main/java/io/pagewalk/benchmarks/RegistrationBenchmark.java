@@ -31,7 +31,7 @@ import org.openjdk.jmh.annotations.Warmup;
  * <p>Hypothesis: pinning and unpinning, which look at a page's entry and change its frame, are nearly all of it; the
  * list has an entry for each stretch of neighbouring frames only, so that listing and mapping hardly show. Each
  * measured call is {@value #PAGES} pages: divide. A call allocates its list, hence the bytes for each page are not held
- * to the limit of hot paths.
+ * to the limit of hot paths. Last table: {@code docs/performance/2026-11-30-registration.md}.
  */
 @State(Scope.Thread)
 @BenchmarkMode(Mode.SampleTime)
