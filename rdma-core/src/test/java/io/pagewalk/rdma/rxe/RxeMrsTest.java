@@ -25,6 +25,7 @@ import io.pagewalk.rdma.mm.UserMemory;
 import io.pagewalk.rdma.umem.UmemFailureReason;
 import io.pagewalk.rdma.umem.UmemResult;
 import io.pagewalk.rdma.verbs.DeviceCaps;
+import java.util.Objects;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
@@ -66,8 +67,7 @@ class RxeMrsTest {
         int index = reg(addr + 5, 2 * PAGE, LOCAL_WRITE | REMOTE_READ);
 
         assertThat(index).isEqualTo(1);
-        RxeMr mr = mrs.find(index);
-        assertThat(mr).isNotNull();
+        RxeMr mr = Objects.requireNonNull(mrs.find(index));
         assertThat(mr.index()).isEqualTo(1);
         assertThat(mr.access()).isEqualTo(LOCAL_WRITE | REMOTE_READ);
         assertThat(mr.umem()).isSameAs(result.umem());
