@@ -1,4 +1,4 @@
-package io.pagewalk.backends;
+package io.pagewalk.observed;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
