@@ -132,28 +132,17 @@ public final class Umems {
         if (!supported) {
             return result.failed(UmemFailureReason.NO_USER_MEMORY, Errno.EOPNOTSUPP);
         }
-        if (wraps(userAddr, sizeBytes)) {
+        if (MemlockBudget.wraps(userAddr, sizeBytes)) {
             return result.failed(UmemFailureReason.RANGE_WRAPS, Errno.EINVAL, userAddr, sizeBytes);
         }
         if (!process.canDoMlock()) {
             return result.failed(
-                    UmemFailureReason.MAY_NOT_LOCK, Errno.EPERM, pagesOf(userAddr, sizeBytes) * PAGE_BYTES);
+                    UmemFailureReason.MAY_NOT_LOCK, Errno.EPERM, MemlockBudget.pages(userAddr, sizeBytes) * PAGE_BYTES);
         }
         if ((access & AccessFlags.ON_DEMAND) != 0) {
             return result.failed(UmemFailureReason.ON_DEMAND, Errno.EOPNOTSUPP);
         }
         return 0;
-    }
-
-    /** Whether the end of a range, or the end of its last page, is beyond 64 bits; an end at 2^64 is (UMEM-3). */
-    private static boolean wraps(long userAddr, long sizeBytes) {
-        long end = userAddr + sizeBytes;
-        return Addresses.lessThan(end, userAddr) || Addresses.lessThan(Addresses.alignUp(end, PAGE_BYTES), end);
-    }
-
-    private static long pagesOf(long userAddr, long sizeBytes) {
-        long end = Addresses.alignUp(userAddr + sizeBytes, PAGE_BYTES);
-        return (end - Addresses.alignDown(userAddr, PAGE_BYTES)) >>> Addresses.PAGE_SHIFT;
     }
 
     /** Charges, pins and maps; on error nothing of that is left (UMEM-7 to UMEM-18). */
