@@ -45,6 +45,16 @@ class DynamicPoolsProperties {
     void poolsDoWhatTheirModelsDo(
             @ForAll("shapes") Shape shape, @ForAll("steps") @Size(min = 20, max = 100) List<Step> steps) {
         new Run(shape).execute(steps);
+        Statistics.label("maps").coverage(coverage -> {
+            coverage.check("default pool").percentage(p -> p > 30);
+            coverage.check("grown pool").percentage(p -> p > 5);
+            coverage.check("transient pool").percentage(p -> p > 1);
+            coverage.check("refused").percentage(p -> p > 1);
+        });
+        Statistics.label("growth").coverage(coverage -> {
+            coverage.check("grown").count(n -> n > 10);
+            coverage.check("no memory").count(n -> n > 0);
+        });
     }
 
     @Provide

@@ -3,6 +3,7 @@ package io.pagewalk.backends.swiotlb;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.pagewalk.backends.AllocatedBytes;
 import io.pagewalk.dma.Device;
 import io.pagewalk.dma.DeviceConfig;
 import io.pagewalk.dma.DmaDirection;
@@ -474,6 +475,45 @@ class DynamicPoolsTest {
         Map<Metric, Long> metrics = new EnumMap<>(Metric.class);
         world.pool.report(metrics::put);
         return metrics;
+    }
+
+    @Test
+    void hotPathsAllocateNothing() throws ReflectiveOperationException {
+        DynamicWorld world = new DynamicWorld(1, 256, 2);
+        Device device = world.device("nic");
+        grow(world, device);
+        long alone = mapAlone(world, device);
+        long bytes = new AllocatedBytes().during(20_000, () -> {
+            long tlbAddr = world.map(device, ORIG, 0x200);
+            world.pool.syncForCpu(device, 0, tlbAddr + 0x10, 0x20, DmaDirection.BIDIRECTIONAL);
+            world.pool.syncForDevice(device, 0, alone, 0x20, DmaDirection.BIDIRECTIONAL);
+            world.pool.syncForCpu(device, 0, ORIG, 0x20, DmaDirection.BIDIRECTIONAL);
+            world.unmap(device, tlbAddr, 0x200);
+        });
+        assertThat(bytes / 20_000.0).isLessThan(0.2);
+        world.unmap(device, alone, 0x20);
+    }
+
+    private static long mapAlone(DynamicWorld world, Device device) {
+        world.machine.failures().failNth("swiotlb.slots", 1);
+        long alone = world.map(device, ORIG, 0x20);
+        world.machine.failures().disarm();
+        assertThat(world.pool.transientSlots()).isEqualTo(1);
+        return alone;
+    }
+
+    @Test
+    @DisplayName("SWD-8: what is given back twice is found no more")
+    void aTransientPoolIsGivenBackOnce() {
+        DynamicWorld world = new DynamicWorld(1, 256, 2);
+        Device device = world.device("nic");
+        long alone = mapAlone(world, device);
+        world.unmap(device, alone, 0x20);
+        assertThatThrownBy(() -> world.unmap(device, alone, 0x20))
+                .isInstanceOf(KernelBugException.class)
+                .hasMessage("0x3000000 is not in the bounce pool");
+        assertThat(world.pool.usedSlots()).isZero();
+        assertThat(world.pool.transientSlots()).isZero();
     }
 
     @Test
