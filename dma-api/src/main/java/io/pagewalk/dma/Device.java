@@ -300,8 +300,8 @@ public final class Device extends DeviceLimits {
     }
 
     /**
-     * Whether the device was ever given slots of a bounce pool, {@code dma_uses_io_tlb} (dma-core:DEV-10). Only a kernel
-     * with dynamic pools keeps it.
+     * Whether the device was ever given slots of a bounce pool, {@code dma_uses_io_tlb} (dma-core:DEV-10). Only a
+     * kernel with dynamic pools keeps it.
      *
      * @return true for good from the first bounce on
      */

@@ -67,7 +67,9 @@ class DirectCasesTest {
         assertThat(usb.dma().lastFailure().reason()).isEqualTo(FailureReason.POOL_OUT_OF_REACH);
     }
 
-    /** The pool is full, and a transient one is as far out of reach: its memory is below the mask, its bus address not. */
+    /**
+     * The pool is full, and a transient one is as far out of reach: its memory is below the mask, its bus address not.
+     */
     @Test
     @DisplayName("B1: with dynamic pools")
     void aTransientPoolAboveTheMaskIsTakenAwayAgain(TestMachines machines) {

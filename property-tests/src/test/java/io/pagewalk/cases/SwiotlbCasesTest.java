@@ -158,7 +158,9 @@ class SwiotlbCasesTest {
     void aTransientPoolServesTheLargestRequestAndGoesWithIt(TestMachines machines) {
         RamMap ram = RamMap.sizedWithHole(8 * GIB);
         Situation pc = Situation.dynamic(machines, ram, "swiotlb=524288,1,force", BackendOptions.NONE);
-        Dma dma = pc.machine.addDevice(DeviceConfig.named("nic").withMask(Situation.MASK_32)).dma();
+        Dma dma = pc.machine
+                .addDevice(DeviceConfig.named("nic").withMask(Situation.MASK_32))
+                .dma();
         fillButForHoles(pc, dma);
         long pages = pc.machine.pages().allocatedPages();
         long dmaAddr = dma.mapPage(HIGH, 262144, TO_DEVICE, 0);
@@ -168,13 +170,17 @@ class SwiotlbCasesTest {
         assertThat(pc.metric(Metric.POOL_SLOTS)).isEqualTo(524288);
         assertThat(pc.usedSlots()).isEqualTo(523564 + 128);
         dma.unmapPage(dmaAddr, 262144, TO_DEVICE, 0);
-        assertThat(pc.metric(Metric.POOL_TRANSIENT_SLOTS)).as("gone with the unmap").isZero();
+        assertThat(pc.metric(Metric.POOL_TRANSIENT_SLOTS))
+                .as("gone with the unmap")
+                .isZero();
         assertThat(pc.usedSlots()).isEqualTo(523564);
         pc.machine.clock().advance(1_000_000_000L);
         assertThat(pc.metric(Metric.POOL_SLOTS)).as("4 MiB from the background").isEqualTo(524288 + 2048);
         assertThat(pc.machine.pages().allocatedPages()).isEqualTo(pages + 1024);
         assertThat(dma.mapPage(HIGH, 262144, TO_DEVICE, 0)).isNotEqualTo(DMA_MAPPING_ERROR);
-        assertThat(pc.metric(Metric.POOL_TRANSIENT_SLOTS)).as("the new pool serves").isZero();
+        assertThat(pc.metric(Metric.POOL_TRANSIENT_SLOTS))
+                .as("the new pool serves")
+                .isZero();
     }
 
     /** 724 sets have their last slot free, all others are full. Returns where the sets begin. */

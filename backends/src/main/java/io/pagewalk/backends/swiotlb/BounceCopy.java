@@ -30,8 +30,8 @@ final class BounceCopy {
     }
 
     KernelBugException impossible(Device device, long physAddr, long sizeBytes) {
-        return new KernelBugException(device.name() + ": a bounce copies " + Addresses.hexRange(physAddr, sizeBytes)
-                + ", which is not RAM");
+        return new KernelBugException(
+                device.name() + ": a bounce copies " + Addresses.hexRange(physAddr, sizeBytes) + ", which is not RAM");
     }
 
     /*

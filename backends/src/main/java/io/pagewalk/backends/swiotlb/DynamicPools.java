@@ -159,8 +159,8 @@ final class DynamicPools {
         if (grown != null) {
             addFirst(grown);
         } else if (growthSite.isWithinRate()) {
-            growthSite.message("no memory for one more bounce pool below " + Addresses.hex(physLimit)
-                    + " (dma-core:SWD-3)");
+            growthSite.message(
+                    "no memory for one more bounce pool below " + Addresses.hex(physLimit) + " (dma-core:SWD-3)");
         }
     }
 
@@ -222,8 +222,8 @@ final class DynamicPools {
         PoolCheck.structure(all(), violation);
         long counted = transients.all().stream().mapToLong(IoTlbPool::slots).sum();
         if (counted != transients.slots()) {
-            violation.accept("swiotlb: transient pools have " + counted + " slots, their total says "
-                    + transients.slots());
+            violation.accept(
+                    "swiotlb: transient pools have " + counted + " slots, their total says " + transients.slots());
         }
     }
 

@@ -25,8 +25,8 @@ import org.jspecify.annotations.Nullable;
  * The swiotlb of one machine: its default allocator, the restricted pools, and which of them each device uses. Of a
  * machine without an IOMMU, {@link #of} finds it.
  *
- * <p>Implements dma-core:SWC-9 to SWC-11, SWC-25, SWD-1 for a late boot, DEV-9, SWX-1, SWX-2, SWF-1. Made by {@link SwiotlbBoot}. Thread-safe,
- * but nothing may be mapped in a pool that goes away.
+ * <p>Implements dma-core:SWC-9 to SWC-11, SWC-25, SWD-1 for a late boot, DEV-9, SWX-1, SWX-2, SWF-1. Made by
+ * {@link SwiotlbBoot}. Thread-safe, but nothing may be mapped in a pool that goes away.
  */
 public final class Swiotlb {
     private final Machine machine;
@@ -277,7 +277,9 @@ public final class Swiotlb {
      */
     public void takeDecryptedFrom(@Nullable AtomicPools atomicPools) {
         DynamicPools dynamic = defaultMem.dynamic();
-        if (dynamic != null && atomicPools != null && machine.kernelConfig().arch().forcedDecryption()) {
+        if (dynamic != null
+                && atomicPools != null
+                && machine.kernelConfig().arch().forcedDecryption()) {
             dynamic.takeDecryptedFrom(atomicPools);
         }
     }

@@ -21,12 +21,12 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * A bounce allocator, {@code io_tlb_mem}: whoever cannot let a device reach a buffer maps it here and gives the device
- * the bounce buffer instead. It has a pool, or none; several where the kernel lets pools grow. Bounce addresses are physical ("tlb") addresses; making DMA
- * addresses of them is up to the caller.
+ * the bounce buffer instead. It has a pool, or none; several where the kernel lets pools grow. Bounce addresses are
+ * physical ("tlb") addresses; making DMA addresses of them is up to the caller.
  *
  * <p>Implements dma-core:SWC-22 to SWC-24, SWM-1 to SWM-9, SWM-11, SWM-12, SWB-6, SWB-8 to SWB-12, SWX-5, SWX-6,
- * DIR-13, and by its dynamic pools SWD-1 to SWD-9. Found through {@link Swiotlb}. Thread-safe as memory is: two calls on one bounce buffer need their own order.
- * Nothing here allocates unless it fails, or makes a pool for one mapping.
+ * DIR-13, and by its dynamic pools SWD-1 to SWD-9. Found through {@link Swiotlb}. Thread-safe as memory is: two calls
+ * on one bounce buffer need their own order. Nothing here allocates unless it fails, or makes a pool for one mapping.
  */
 public final class SwiotlbPool {
     private static final long NO_ORIGINAL = 0;
@@ -200,9 +200,7 @@ public final class SwiotlbPool {
         if (dynamic != null) {
             return dynamic.allocate(device, cpu, physAddr, totalBytes, allocAlignMask, exhausted);
         }
-        return exhausted
-                ? INVALID_PHYS_ADDR
-                : slots.allocate(device, cpu, physAddr, totalBytes, allocAlignMask);
+        return exhausted ? INVALID_PHYS_ADDR : slots.allocate(device, cpu, physAddr, totalBytes, allocAlignMask);
     }
 
     private void release(IoTlbPool slots, Device device, int cpu, long tlbAddr) {
@@ -214,8 +212,7 @@ public final class SwiotlbPool {
     }
 
     /** The kernel's copy would run into a hole of its direct map. */
-    private void requireRam(
-            IoTlbPool slots, Device device, int cpu, long tlbAddr, long physAddr, long sizeBytes) {
+    private void requireRam(IoTlbPool slots, Device device, int cpu, long tlbAddr, long physAddr, long sizeBytes) {
         if (!copy.isPossible(physAddr, sizeBytes)) {
             release(slots, device, cpu, tlbAddr);
             throw copy.impossible(device, physAddr, sizeBytes);

@@ -80,8 +80,7 @@ final class TransientPools {
     }
 
     private static IoTlbPool @Nullable [] without(IoTlbPool[] pools, IoTlbPool gone) {
-        IoTlbPool[] rest =
-                Arrays.stream(pools).filter(pool -> pool != gone).toArray(IoTlbPool[]::new);
+        IoTlbPool[] rest = Arrays.stream(pools).filter(pool -> pool != gone).toArray(IoTlbPool[]::new);
         return rest.length == 0 ? null : rest;
     }
 
@@ -117,8 +116,7 @@ final class TransientPools {
 
     /** How many bytes were ever copied. */
     long bouncedBytes() {
-        return bouncedBefore.get()
-                + IoTlbPool.bouncedBytes(all().toArray(new IoTlbPool[0]));
+        return bouncedBefore.get() + IoTlbPool.bouncedBytes(all().toArray(new IoTlbPool[0]));
     }
 
     /** Those that have a mapping. */

@@ -156,10 +156,8 @@ class DynamicMachineTest {
     @Test
     @DisplayName("SWD-1: a zone DMA above 4 GiB lifts the limit of DMA32")
     void aHighZoneDmaLiftsTheLimitOfDma32() {
-        ArchConfig arch = ArchConfig.x86()
-                .withZones(ZoneLimits.of(true, true, 0x1_ffff_ffffL));
-        Machine machine =
-                machine("").kernelConfig(DYNAMIC.withArch(arch)).build();
+        ArchConfig arch = ArchConfig.x86().withZones(ZoneLimits.of(true, true, 0x1_ffff_ffffL));
+        Machine machine = machine("").kernelConfig(DYNAMIC.withArch(arch)).build();
         Swiotlb swiotlb = Swiotlb.of(machine);
         assertThat(swiotlb.initLate(2 * MIB, Gfp.DMA32, null)).isZero();
         assertThat(swiotlb.defaultLimit()).isEqualTo(0x1_ffff_ffffL);
@@ -170,7 +168,8 @@ class DynamicMachineTest {
     void aRemappedPoolDoesNotGrow() {
         Machine machine = machine("").build();
         Swiotlb swiotlb = Swiotlb.of(machine);
-        assertThat(swiotlb.initLate(2 * MIB, Gfp.KERNEL, (physAddr, slots) -> 0)).isZero();
+        assertThat(swiotlb.initLate(2 * MIB, Gfp.KERNEL, (physAddr, slots) -> 0))
+                .isZero();
         assertThat(swiotlb.defaultLimit()).isEqualTo(swiotlb.defaultMem().start() + 2 * MIB - 1);
     }
 
@@ -194,7 +193,8 @@ class DynamicMachineTest {
         assertThat(mem.isActive()).isFalse();
         assertThat(mem.slots()).isZero();
         assertThat(swiotlb.defaultLimit()).isEqualTo(-1L);
-        assertThat(mem.map(device, 0, 0x10_0000, 1, 0, DmaDirection.TO_DEVICE, 0)).isEqualTo(-1L);
+        assertThat(mem.map(device, 0, 0x10_0000, 1, 0, DmaDirection.TO_DEVICE, 0))
+                .isEqualTo(-1L);
         assertThat(machine.pages().allocatedPages()).isEqualTo(before - 512 + 1024);
     }
 
@@ -212,8 +212,7 @@ class DynamicMachineTest {
     void aRestrictedPoolIsFullWhereTheDefaultPoolNeverWas() {
         RestrictedPool region = RestrictedPool.of("rmem", PhysRange.ofSize(48 * MIB, SET));
         Machine machine = machine("").restrictedPools(region).build();
-        Device device =
-                machine.addDevice(DeviceConfig.named("wifi").withRestrictedPool("rmem"));
+        Device device = machine.addDevice(DeviceConfig.named("wifi").withRestrictedPool("rmem"));
         assertThat(map(device, 1)).isEqualTo(Dma.DMA_MAPPING_ERROR);
         assertThat(machine.log().entries().get(0).text()).contains("(sz: 1 bytes), total 128 (slots), used 0 (slots)");
         Machine told = machine("swiotlb=,4").restrictedPools(region).build();
@@ -292,8 +291,8 @@ class DynamicMachineTest {
     @Test
     @DisplayName("SWD-3: growth keeps below its limit too")
     void growthKeepsBelowItsLimit() {
-        DynamicWorld world = new DynamicWorld(
-                1, 128, 1, PhysRange.ofSize(0x80_0000, SET), PhysRange.ofSize(0x8000_0000L, MIB));
+        DynamicWorld world =
+                new DynamicWorld(1, 128, 1, PhysRange.ofSize(0x80_0000, SET), PhysRange.ofSize(0x8000_0000L, MIB));
         Device device = world.device("nic");
         world.dynamic.growBelow(0x7fff_ffffL);
         world.fill(device);
@@ -304,6 +303,7 @@ class DynamicMachineTest {
         world.map(device, 0x10_0000, SET);
         world.map(device, 0x10_0000, 1);
         world.work();
-        assertThat(world.lastLogged()).isEqualTo("no memory for one more bounce pool below 0x7fffffff (dma-core:SWD-3)");
+        assertThat(world.lastLogged())
+                .isEqualTo("no memory for one more bounce pool below 0x7fffffff (dma-core:SWD-3)");
     }
 }

@@ -114,9 +114,8 @@ class DynamicPoolsTest {
     void theSearchMayFailInATransientPool() {
         DynamicWorld world = new DynamicWorld(1, 256, 2);
         Device filler = world.device("filler");
-        Device nvme = world.machine.addDevice(DeviceConfig.named("nvme")
-                .withMask(DynamicWorld.MASK_32)
-                .withMinAlignMask(0xfff));
+        Device nvme = world.machine.addDevice(
+                DeviceConfig.named("nvme").withMask(DynamicWorld.MASK_32).withMinAlignMask(0xfff));
         world.fill(filler);
         assertThat(world.map(nvme, ORIG + 0x800, 0x200)).as("needs slot 1").isEqualTo(NOWHERE);
         assertThat(world.allocatedPages()).as("freed at once").isZero();
@@ -137,12 +136,16 @@ class DynamicPoolsTest {
         Device device = world.device("nic");
         world.machine.failures().failNth(Long.MAX_VALUE);
         assertThat(world.map(device, ORIG, 0x4_0001)).isEqualTo(NOWHERE);
-        assertThat(world.machine.failures().passed()).as("the slots' point alone").isEqualTo(1);
+        assertThat(world.machine.failures().passed())
+                .as("the slots' point alone")
+                .isEqualTo(1);
         assertThat(world.growth().isArmed()).isFalse();
         assertThat(world.why(device).reason()).isEqualTo(FailureReason.EXCEEDS_MAX_MAPPING);
         assertThat(world.lastLogged()).contains("(sz: 262145 bytes), total 128 (slots), used 0 (slots)");
         assertThat(world.map(device, ORIG, 0x4_0000)).isEqualTo(START);
-        assertThat(world.map(device, ORIG, 0x4_0000)).as("the largest transient pool").isEqualTo(PAGES);
+        assertThat(world.map(device, ORIG, 0x4_0000))
+                .as("the largest transient pool")
+                .isEqualTo(PAGES);
         assertThat(world.pool.transientSlots()).isEqualTo(128);
     }
 
@@ -234,7 +237,8 @@ class DynamicPoolsTest {
     }
 
     @Test
-    @DisplayName("SWD-3: a default size below the smallest one is tried once; failures are told ten times in five seconds")
+    @DisplayName(
+            "SWD-3: a default size below the smallest one is tried once; failures are told ten times in five seconds")
     void failuresOfTheWorkerAreToldInRate() {
         DynamicWorld world = new DynamicWorld(1, 256, 2, PhysRange.ofSize(PAGES, 0x4_0000));
         Device device = world.device("nic");
@@ -243,7 +247,9 @@ class DynamicPoolsTest {
             world.map(device, ORIG, 1);
             world.work();
         }
-        assertThat(world.machine.log().entries()).hasSize(10).allMatch(e -> e.site().equals("swiotlb: growth"));
+        assertThat(world.machine.log().entries())
+                .hasSize(10)
+                .allMatch(e -> e.site().equals("swiotlb: growth"));
         assertThat(world.machine.log().count("swiotlb: growth")).isEqualTo(12);
         assertThat(world.machine.log().warnCount()).isZero();
         assertThat(world.pool.slots()).isEqualTo(128);
@@ -273,8 +279,12 @@ class DynamicPoolsTest {
         IoTlbPool grown = grow(world, device);
         long own = grown.start();
         assertThat(world.map(device, 2, ORIG, 0x4_0000)).isEqualTo(own);
-        assertThat(world.map(device, 4, ORIG, 0x4_0000)).as("default pool, own area").isEqualTo(START);
-        assertThat(world.map(device, 6, ORIG, 0x4_0000)).as("newest, second area").isEqualTo(own + 0x4_0000);
+        assertThat(world.map(device, 4, ORIG, 0x4_0000))
+                .as("default pool, own area")
+                .isEqualTo(START);
+        assertThat(world.map(device, 6, ORIG, 0x4_0000))
+                .as("newest, second area")
+                .isEqualTo(own + 0x4_0000);
         assertThat(world.map(device, 0, ORIG, 0x4_0000)).isEqualTo(START + 0x4_0000);
         assertThat(world.growth().isArmed()).isFalse();
         assertThat(world.map(device, 0, ORIG, 0x4_0000)).isNotEqualTo(NOWHERE);
@@ -301,7 +311,9 @@ class DynamicPoolsTest {
         Device device = world.device("nic");
         world.dynamic.stopGrowing();
         assertThat(world.map(device, 0, ORIG, 0x4_0000)).isEqualTo(START);
-        assertThat(world.map(device, 0, ORIG, 0x800)).as("area 1 is out of sight").isEqualTo(NOWHERE);
+        assertThat(world.map(device, 0, ORIG, 0x800))
+                .as("area 1 is out of sight")
+                .isEqualTo(NOWHERE);
         world.defaults.set(new SwiotlbParameter(256, 2, false, false));
         assertThat(world.map(device, 0, ORIG, 0x800)).isEqualTo(START + 0x4_0000);
         world.defaults.set(new SwiotlbParameter(256, 0, false, false));

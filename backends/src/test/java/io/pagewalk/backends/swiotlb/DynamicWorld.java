@@ -48,7 +48,8 @@ final class DynamicWorld {
                 .chunkBytes(1 << 16)
                 .cpus(8)
                 .backend("virt")
-                .kernelConfig(KernelConfig.distribution().withSwiotlbDynamic(true).withArch(arch))
+                .kernelConfig(
+                        KernelConfig.distribution().withSwiotlbDynamic(true).withArch(arch))
                 .build();
         defaults = new AtomicReference<>(parameter);
         slots = new IoTlbPool(start, 128 * areas, areas);
