@@ -36,6 +36,7 @@ public final class Device extends DeviceLimits {
     private final ManagedResources managedResources = new ManagedResources();
     private volatile boolean skipSync;
     private volatile boolean skipSyncCalls;
+    private volatile boolean usesIoTlb;
     private volatile long busLimit;
     private volatile @Nullable CoherentRegion coherentRegion;
 
@@ -296,6 +297,23 @@ public final class Device extends DeviceLimits {
     private void skipSync(boolean yes) {
         skipSync = yes;
         skipSyncCalls = !syncExists || (yes && !syncNeverSkipped);
+    }
+
+    /**
+     * Whether the device was ever given slots of a bounce pool, {@code dma_uses_io_tlb} (dma-core:DEV-10). Only a
+     * kernel with dynamic pools keeps it.
+     *
+     * @return true for good from the first bounce on
+     */
+    public boolean usesIoTlb() {
+        return usesIoTlb;
+    }
+
+    /** Notes that the device got slots of a bounce pool, before it learns their address (dma-core:SWD-7). */
+    public void startUsingIoTlb() {
+        if (!usesIoTlb) {
+            usesIoTlb = true;
+        }
     }
 
     /** Whether sync calls end before they look at their arguments (dma-core:FE-40, TYP-7). */

@@ -30,6 +30,7 @@ public final class KernelConfig {
     private boolean nonCoherentMmap;
     private boolean slubDebug;
     private boolean dmaApiDebug;
+    private boolean swiotlbDynamic;
     private boolean dmaNeedSync = true;
     private boolean hasDma = true;
     private boolean infinibandUserMem = true;
@@ -57,6 +58,7 @@ public final class KernelConfig {
         copy.infinibandVirtDma = infinibandVirtDma;
         copy.dmaNeedSync = dmaNeedSync;
         copy.dmaApiDebug = dmaApiDebug;
+        copy.swiotlbDynamic = swiotlbDynamic;
         copy.slubDebug = slubDebug;
         copy.iommuDefault = iommuDefault;
         return copy;
@@ -231,6 +233,18 @@ public final class KernelConfig {
     }
 
     /**
+     * Changes whether bounce pools grow and transient ones stand in for full ones, {@code SWIOTLB_DYNAMIC}.
+     *
+     * @param yes whether they do (dma-core:SWD-1)
+     * @return a changed copy
+     */
+    public KernelConfig withSwiotlbDynamic(boolean yes) {
+        KernelConfig copy = copy();
+        copy.swiotlbDynamic = yes;
+        return copy;
+    }
+
+    /**
      * Changes whether small allocators check themselves, {@code SLUB_DEBUG_ON}.
      *
      * @param yes whether they do (dma-core:POOL-6)
@@ -381,6 +395,15 @@ public final class KernelConfig {
      */
     public boolean dmaApiDebug() {
         return dmaApiDebug;
+    }
+
+    /**
+     * Whether bounce pools grow and transient ones stand in for full ones.
+     *
+     * @return {@code SWIOTLB_DYNAMIC}
+     */
+    public boolean swiotlbDynamic() {
+        return swiotlbDynamic;
     }
 
     /**

@@ -41,6 +41,7 @@ class KernelConfigTest {
         all.put("dmaNeedSync", KernelConfig::dmaNeedSync);
         all.put("dmaApiDebug", KernelConfig::dmaApiDebug);
         all.put("slubDebug", KernelConfig::slubDebug);
+        all.put("swiotlbDynamic", KernelConfig::swiotlbDynamic);
         all.put("infinibandUserMem", KernelConfig::infinibandUserMem);
         all.put("infinibandVirtDma", KernelConfig::infinibandVirtDma);
         return all;
@@ -59,6 +60,7 @@ class KernelConfigTest {
         all.put("dmaNeedSync", config -> config.withDmaNeedSync(false));
         all.put("dmaApiDebug", config -> config.withDmaApiDebug(true));
         all.put("slubDebug", config -> config.withSlubDebug(true));
+        all.put("swiotlbDynamic", config -> config.withSwiotlbDynamic(true));
         all.put("infinibandUserMem", config -> config.withInfinibandUserMem(false));
         all.put("infinibandVirtDma", config -> config.withInfinibandVirtDma(false));
         return all;
@@ -81,7 +83,7 @@ class KernelConfigTest {
                 .containsEntry("dmaNeedSync", true)
                 .containsEntry("archDmaOps", null)
                 .containsEntry("archMapDirect", null);
-        assertThat(values.values().stream().filter(Boolean.FALSE::equals)).hasSize(5);
+        assertThat(values.values().stream().filter(Boolean.FALSE::equals)).hasSize(6);
     }
 
     @Test

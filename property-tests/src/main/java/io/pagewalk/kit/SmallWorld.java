@@ -1,5 +1,6 @@
 package io.pagewalk.kit;
 
+import io.pagewalk.dma.KernelConfig;
 import io.pagewalk.dma.Machine;
 import io.pagewalk.dma.MachineBuilder;
 import io.pagewalk.dma.memory.Addresses;
@@ -17,8 +18,9 @@ import java.util.List;
  * @param backend name of the backend's variant
  * @param commandLine the kernel's command line
  * @param options the backend's options
+ * @param kernelConfig how the kernel was built
  */
-public record SmallWorld(String backend, String commandLine, BackendOptions options) {
+public record SmallWorld(String backend, String commandLine, BackendOptions options, KernelConfig kernelConfig) {
     /** How many CPUs there are. */
     public static final int CPUS = 2;
     /** Asks for a pool of 128 slots, which becomes 128 for each CPU's area (dma-core:SWC-4). */
@@ -43,7 +45,7 @@ public record SmallWorld(String backend, String commandLine, BackendOptions opti
      * @return the world
      */
     public static SmallWorld of(String backend) {
-        return new SmallWorld(backend, SMALL_POOL, SMALL_TABLES);
+        return new SmallWorld(backend, SMALL_POOL, SMALL_TABLES, KernelConfig.distribution());
     }
 
     /**
@@ -59,6 +61,7 @@ public record SmallWorld(String backend, String commandLine, BackendOptions opti
                 .chunkBytes(CHUNK_BYTES)
                 .cpus(CPUS)
                 .commandLine(commandLine)
+                .kernelConfig(kernelConfig)
                 .backendOptions(options);
     }
 }

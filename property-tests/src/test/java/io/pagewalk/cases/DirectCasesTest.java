@@ -67,6 +67,38 @@ class DirectCasesTest {
         assertThat(usb.dma().lastFailure().reason()).isEqualTo(FailureReason.POOL_OUT_OF_REACH);
     }
 
+    /**
+     * The pool is full, and a transient one is as far out of reach: its memory is below the mask, its bus address not.
+     */
+    @Test
+    @DisplayName("B1: with dynamic pools")
+    void aTransientPoolAboveTheMaskIsTakenAwayAgain(TestMachines machines) {
+        Situation board = Situation.dynamic(
+                machines,
+                RamMap.of(PhysRange.ofSize(0, 4 * GIB)),
+                "swiotlb=512,1,force",
+                NO_OPTIONS.with("swiotlb.poolBase", 0x1ad4_4000L));
+        Dma wide = board.machine.addDevice(DeviceConfig.named("wide")).dma();
+        for (int set = 0; set < 4; set++) {
+            assertThat(wide.mapPage(0x50dc_4000L, 262144, TO_DEVICE, 0)).isNotEqualTo(DMA_MAPPING_ERROR);
+        }
+        Device usb = board.machine.addDevice(DeviceConfig.named("usb")
+                .withRanges(new DmaRange(0, 0x4_0000_0000L, 4 * GIB))
+                .withBusLimit(0x4_ffff_ffffL)
+                .withMask(MASK_32));
+        long pages = board.machine.pages().allocatedPages();
+        assertThat(usb.dma().mapPage(0x50dc_4000L, 16384, TO_DEVICE, 0)).isEqualTo(DMA_MAPPING_ERROR);
+        assertThat(board.logged(POOL_OVERFLOW))
+                .singleElement()
+                .asString()
+                .contains("+16384", "mask 0xffffffff", "bus limit 0x4ffffffff");
+        assertThat(usb.dma().lastFailure().reason()).isEqualTo(FailureReason.POOL_OUT_OF_REACH);
+        assertThat(board.usedSlots()).as("slots of the other device").isEqualTo(512);
+        assertThat(board.metric(Metric.POOL_TRANSIENT_SLOTS)).isZero();
+        board.machine.quiesce();
+        assertThat(board.machine.pages().allocatedPages()).isEqualTo(pages);
+    }
+
     @Test
     @DisplayName("B1: a mask of 35 bits and more")
     void aMaskThatCoversTheOffsetNeedsNoBounce(TestMachines machines) {

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.pagewalk.dma.Device;
 import io.pagewalk.dma.DeviceConfig;
+import io.pagewalk.dma.KernelConfig;
 import io.pagewalk.dma.KernelLog;
 import io.pagewalk.dma.Machine;
 import io.pagewalk.dma.memory.RamMap;
@@ -45,11 +46,28 @@ final class Situation {
     }
 
     static Situation on(TestMachines machines, RamMap ram, String backend, String commandLine, BackendOptions options) {
+        return on(machines, ram, backend, commandLine, options, KernelConfig.distribution());
+    }
+
+    /** A machine whose kernel lets bounce pools grow. */
+    static Situation dynamic(TestMachines machines, RamMap ram, String commandLine, BackendOptions options) {
+        KernelConfig dynamic = KernelConfig.distribution().withSwiotlbDynamic(true);
+        return on(machines, ram, "direct", commandLine, options, dynamic);
+    }
+
+    private static Situation on(
+            TestMachines machines,
+            RamMap ram,
+            String backend,
+            String commandLine,
+            BackendOptions options,
+            KernelConfig kernelConfig) {
         return new Situation(machines.start(Machine.builder()
                 .ram(ram)
                 .chunkBytes(CHUNK_BYTES)
                 .backend(backend)
                 .commandLine(commandLine)
+                .kernelConfig(kernelConfig)
                 .backendOptions(options)));
     }
 

@@ -74,6 +74,27 @@ class SwiotlbCasesTest {
         assertThat(pc.usedSlots()).isEqualTo(26881);
     }
 
+    /** A pool of the default size is added each time, 4 MiB at most, until there is no memory for one. */
+    @Test
+    @DisplayName("A1: with dynamic pools")
+    void growthOnlyDelaysTheDrainOfThePool(TestMachines machines) {
+        RamMap ram = RamMap.of(PhysRange.ofSize(0, 12 * MIB), PhysRange.ofSize(4 * GIB, MIB));
+        Situation pc = Situation.dynamic(machines, ram, "swiotlb=512,1", BackendOptions.NONE);
+        Device device = pc.narrow();
+        int maps = 0;
+        while (map(device, 4000) != DMA_MAPPING_ERROR) {
+            pc.machine.clock().advance(0);
+            maps++;
+        }
+        long slots = pc.metric(Metric.POOL_SLOTS);
+        assertThat(slots).isGreaterThan(512);
+        assertThat(pc.usedSlots()).isEqualTo(2L * maps);
+        assertThat(pc.metric(Metric.POOL_TRANSIENT_SLOTS)).isEqualTo(2L * maps - slots);
+        pc.requireLastFullLine(4000, slots, 2L * maps);
+        assertThat(pc.logged("swiotlb: growth")).isNotEmpty();
+        assertThat(device.dma().lastFailure().reason()).isEqualTo(FailureReason.POOL_FULL);
+    }
+
     @Test
     @DisplayName("A3")
     void aRequestAboveTwoHundredFiftySixKibCanNeverSucceed(TestMachines machines) {
@@ -91,6 +112,23 @@ class SwiotlbCasesTest {
     }
 
     @Test
+    @DisplayName("A3: with dynamic pools")
+    void aRequestAboveTwoHundredFiftySixKibDoesNotGrowThePool(TestMachines machines) {
+        RamMap ram = RamMap.sizedWithHole(8 * GIB);
+        Situation pc = Situation.dynamic(machines, ram, "swiotlb=512,1", BackendOptions.NONE);
+        Device device = pc.narrow();
+        for (long size : new long[] {2 * MIB, 524288, MIB, 262145}) {
+            assertThat(map(device, size)).isEqualTo(DMA_MAPPING_ERROR);
+            pc.requireLastFullLine(size, 512, 0);
+            assertThat(device.dma().lastFailure().reason()).isEqualTo(FailureReason.EXCEEDS_MAX_MAPPING);
+        }
+        pc.machine.clock().advance(0);
+        assertThat(pc.metric(Metric.POOL_SLOTS)).isEqualTo(512);
+        assertThat(pc.metric(Metric.POOL_TRANSIENT_SLOTS)).isZero();
+        assertThat(device.dma().maxMappingSize()).isEqualTo(262144);
+    }
+
+    @Test
     @DisplayName("A3: what the driver is told")
     void theLargestMappingIsTwoHundredFiftySixKibWhereBouncesAreDue(TestMachines machines) {
         Situation pc = Situation.pc(machines, "direct", "");
@@ -102,12 +140,51 @@ class SwiotlbCasesTest {
         assertThat(bounced.dma().maxMappingSize()).as("force bounce").isEqualTo(262144);
     }
 
-    /** 724 sets have their last slot free, all others are full. */
     @Test
     @DisplayName("A4")
     void thePoolIsAlmostFreeOfSpaceAndTheLargestRequestFails(TestMachines machines) {
         Situation pc = Situation.pc(machines, "direct", "swiotlb=524288,1,force");
         Dma dma = pc.machine.addDevice(DeviceConfig.named("nic")).dma();
+        long[] firsts = fillButForHoles(pc, dma);
+        assertThat(dma.mapPage(HIGH, 262144, TO_DEVICE, 0)).isEqualTo(DMA_MAPPING_ERROR);
+        pc.requireLastFullLine(262144, 524288, 523564);
+        assertThat(dma.lastFailure().numbers()).containsExactly(128L, 724L, 1L, 524288L);
+        dma.unmapPage(firsts[2000], 262144, TO_DEVICE, 0);
+        assertThat(dma.mapPage(HIGH, 262144, TO_DEVICE, 0)).isEqualTo(firsts[2000]);
+    }
+
+    @Test
+    @DisplayName("A4: with dynamic pools")
+    void aTransientPoolServesTheLargestRequestAndGoesWithIt(TestMachines machines) {
+        RamMap ram = RamMap.sizedWithHole(8 * GIB);
+        Situation pc = Situation.dynamic(machines, ram, "swiotlb=524288,1,force", BackendOptions.NONE);
+        Dma dma = pc.machine
+                .addDevice(DeviceConfig.named("nic").withMask(Situation.MASK_32))
+                .dma();
+        fillButForHoles(pc, dma);
+        long pages = pc.machine.pages().allocatedPages();
+        long dmaAddr = dma.mapPage(HIGH, 262144, TO_DEVICE, 0);
+        assertThat(dmaAddr).isNotEqualTo(DMA_MAPPING_ERROR);
+        assertThat(pc.logged(FULL)).isEmpty();
+        assertThat(pc.metric(Metric.POOL_TRANSIENT_SLOTS)).isEqualTo(128);
+        assertThat(pc.metric(Metric.POOL_SLOTS)).isEqualTo(524288);
+        assertThat(pc.usedSlots()).isEqualTo(523564 + 128);
+        dma.unmapPage(dmaAddr, 262144, TO_DEVICE, 0);
+        assertThat(pc.metric(Metric.POOL_TRANSIENT_SLOTS))
+                .as("gone with the unmap")
+                .isZero();
+        assertThat(pc.usedSlots()).isEqualTo(523564);
+        pc.machine.clock().advance(1_000_000_000L);
+        assertThat(pc.metric(Metric.POOL_SLOTS)).as("4 MiB from the background").isEqualTo(524288 + 2048);
+        assertThat(pc.machine.pages().allocatedPages()).isEqualTo(pages + 1024);
+        assertThat(dma.mapPage(HIGH, 262144, TO_DEVICE, 0)).isNotEqualTo(DMA_MAPPING_ERROR);
+        assertThat(pc.metric(Metric.POOL_TRANSIENT_SLOTS))
+                .as("the new pool serves")
+                .isZero();
+    }
+
+    /** 724 sets have their last slot free, all others are full. Returns where the sets begin. */
+    private static long[] fillButForHoles(Situation pc, Dma dma) {
         int sets = 4096;
         int holes = 724;
         long[] firsts = new long[sets];
@@ -121,11 +198,7 @@ class SwiotlbCasesTest {
         }
         assertThat(pc.usedSlots()).isEqualTo(524288);
         Arrays.stream(lasts).forEach(a -> dma.unmapPage(a, SLOT, TO_DEVICE, 0));
-        assertThat(dma.mapPage(HIGH, 262144, TO_DEVICE, 0)).isEqualTo(DMA_MAPPING_ERROR);
-        pc.requireLastFullLine(262144, 524288, 523564);
-        assertThat(dma.lastFailure().numbers()).containsExactly(128L, 724L, 1L, 524288L);
-        dma.unmapPage(firsts[2000], 262144, TO_DEVICE, 0);
-        assertThat(dma.mapPage(HIGH, 262144, TO_DEVICE, 0)).isEqualTo(firsts[2000]);
+        return firsts;
     }
 
     @Test

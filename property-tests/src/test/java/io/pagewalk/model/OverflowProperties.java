@@ -9,6 +9,7 @@ import io.pagewalk.dma.DmaDirection;
 import io.pagewalk.dma.DmaRange;
 import io.pagewalk.dma.Errno;
 import io.pagewalk.dma.FailureReason;
+import io.pagewalk.dma.KernelConfig;
 import io.pagewalk.dma.Machine;
 import io.pagewalk.dma.memory.Addresses;
 import io.pagewalk.dma.scatterlist.SgTable;
@@ -77,7 +78,7 @@ class OverflowProperties {
     }
 
     private static Machine poolless() {
-        return new SmallWorld("direct", "swiotlb=noforce", SmallWorld.SMALL_TABLES)
+        return new SmallWorld("direct", "swiotlb=noforce", SmallWorld.SMALL_TABLES, KernelConfig.distribution())
                 .builder()
                 .build();
     }

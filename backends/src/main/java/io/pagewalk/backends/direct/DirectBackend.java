@@ -22,6 +22,7 @@ final class DirectBackend implements DmaBackend {
     DirectBackend(Machine machine, Swiotlb swiotlb) {
         this.swiotlb = swiotlb;
         this.core = new DirectCore(machine);
+        swiotlb.takeDecryptedFrom(core.atomicPools());
         this.encryptionMask = machine.kernelConfig().arch().encryptionMask();
     }
 
@@ -44,6 +45,11 @@ final class DirectBackend implements DmaBackend {
     @Override
     public boolean ownsAddresses() {
         return swiotlb.defaultMem().isForced();
+    }
+
+    @Override
+    public void quiesce() {
+        swiotlb.quiesce();
     }
 
     @Override

@@ -150,7 +150,7 @@ public final class DirectOps implements DmaOps {
     /** The address alone decides, whether or not that mapping was bounced (FE-43). */
     @Override
     public boolean needsSync(Device device, long dmaAddr) {
-        return !device.isCoherent() || ioTlb.mem().contains(device.dmaToPhys(dmaAddr));
+        return !device.isCoherent() || ioTlb.mem().contains(device, device.dmaToPhys(dmaAddr));
     }
 
     @Override

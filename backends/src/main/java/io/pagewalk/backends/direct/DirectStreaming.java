@@ -116,7 +116,7 @@ final class DirectStreaming {
     void unmap(Device device, int cpu, long dmaAddr, long sizeBytes, DmaDirection direction, int attrs) {
         long physAddr = device.dmaToPhys(dmaAddr);
         SwiotlbPool pool = ioTlb.mem();
-        boolean bounced = pool.contains(physAddr);
+        boolean bounced = pool.contains(device, physAddr);
         if ((attrs & DmaAttrs.SKIP_CPU_SYNC) == 0 && (bounced || cache != null)) {
             syncForCpu(device, cpu, dmaAddr, sizeBytes, direction, true);
         }

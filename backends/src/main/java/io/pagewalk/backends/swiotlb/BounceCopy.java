@@ -4,6 +4,7 @@ import static io.pagewalk.backends.swiotlb.SwiotlbLayout.INVALID_PHYS_ADDR;
 import static io.pagewalk.backends.swiotlb.SwiotlbLayout.SLOT_MASK;
 
 import io.pagewalk.dma.Device;
+import io.pagewalk.dma.KernelBugException;
 import io.pagewalk.dma.KernelLog;
 import io.pagewalk.dma.Machine;
 import io.pagewalk.dma.memory.Addresses;
@@ -21,6 +22,16 @@ final class BounceCopy {
     BounceCopy(Machine machine) {
         memory = machine.cpuMemory();
         overflowSite = machine.log().site("swiotlb_bounce: overflow");
+    }
+
+    /** Whether a buffer is RAM. */
+    boolean isPossible(long physAddr, long sizeBytes) {
+        return memory.isRam(physAddr, sizeBytes);
+    }
+
+    KernelBugException impossible(Device device, long physAddr, long sizeBytes) {
+        return new KernelBugException(
+                device.name() + ": a bounce copies " + Addresses.hexRange(physAddr, sizeBytes) + ", which is not RAM");
     }
 
     /*

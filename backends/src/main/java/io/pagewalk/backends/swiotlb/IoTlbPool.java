@@ -4,9 +4,9 @@ import static io.pagewalk.backends.swiotlb.SwiotlbLayout.SLOT_BYTES;
 import static io.pagewalk.backends.swiotlb.SwiotlbLayout.SLOT_MASK;
 import static io.pagewalk.backends.swiotlb.SwiotlbLayout.SLOT_SHIFT;
 
+import io.pagewalk.dma.Device;
 import io.pagewalk.dma.KernelBugException;
 import io.pagewalk.dma.memory.Addresses;
-import java.util.concurrent.atomic.AtomicLong;
 
 /**
  * One contiguous pool of bounce slots, {@code io_tlb_pool}: where it lies, its areas, and who has which slot.
@@ -21,11 +21,15 @@ final class IoTlbPool {
     private final int areaSlots;
     private final IoTlbArea[] areas;
     private final SlotTable table;
-    private final AtomicLong totalUsed = new AtomicLong();
-    private final AtomicLong usedHiwater = new AtomicLong();
-    private volatile boolean hiwaterWasReset;
+    private final SlotUsage usage;
+    private final boolean transientPool;
 
+    /** Makes the first pool of an allocator. */
     IoTlbPool(long start, int slots, int areaCount) {
+        this(start, slots, areaCount, new SlotUsage(), false);
+    }
+
+    private IoTlbPool(long start, int slots, int areaCount, SlotUsage usage, boolean transientPool) {
         if (areaCount < 1 || slots / areaCount < 1) {
             throw new IllegalArgumentException("a pool of " + slots + " slots cannot have " + areaCount + " areas");
         }
@@ -36,6 +40,23 @@ final class IoTlbPool {
             areas[i] = new IoTlbArea();
         }
         this.table = new SlotTable(slots);
+        this.usage = usage;
+        this.transientPool = transientPool;
+    }
+
+    /** Makes one more pool of an allocator, whose slots count together with the others' (SWD-3). */
+    static IoTlbPool grown(long start, int slots, int areaCount, SlotUsage usage) {
+        return new IoTlbPool(start, slots, areaCount, usage, false);
+    }
+
+    /** Makes a pool for one mapping (SWD-4). */
+    static IoTlbPool forOneMapping(long start, int slots, SlotUsage usage) {
+        return new IoTlbPool(start, slots, 1, usage, true);
+    }
+
+    /** Whether the pool goes away with its one mapping (SWD-6). */
+    boolean isTransient() {
+        return transientPool;
     }
 
     long start() {
@@ -54,6 +75,24 @@ final class IoTlbPool {
         return areaSlots;
     }
 
+    /** Slots of some pools together. */
+    static int slots(IoTlbPool[] pools) {
+        int slots = 0;
+        for (IoTlbPool pool : pools) {
+            slots += pool.slots();
+        }
+        return slots;
+    }
+
+    /** How many bytes were ever copied in some pools. */
+    static long bouncedBytes(IoTlbPool[] pools) {
+        long bytes = 0;
+        for (IoTlbPool pool : pools) {
+            bytes += pool.table.bouncedBytes();
+        }
+        return bytes;
+    }
+
     IoTlbArea area(int number) {
         return areas[number];
     }
@@ -62,22 +101,8 @@ final class IoTlbPool {
         return table;
     }
 
-    long totalUsed() {
-        return totalUsed.get();
-    }
-
-    long usedHiwater() {
-        return usedHiwater.get();
-    }
-
-    void resetHiwater() {
-        hiwaterWasReset = true;
-        usedHiwater.set(0);
-    }
-
-    /** Whether the mark may lie below what is in use. */
-    boolean hiwaterWasReset() {
-        return hiwaterWasReset;
+    SlotUsage usage() {
+        return usage;
     }
 
     boolean contains(long physAddr) {
@@ -113,6 +138,36 @@ final class IoTlbPool {
      */
 
     /**
+     * Takes slots for a device.
+     *
+     * @return the address of the first slot, or all ones
+     */
+    long allocate(Device device, int cpu, long origAddr, long allocSize, long alignMask) {
+        int slot = allocate(
+                cpu,
+                origAddr,
+                allocSize,
+                alignMask,
+                device.minAlignMask(),
+                device.physToDmaUnencrypted(start),
+                device.segmentBoundaryMask());
+        return slot == NONE ? SwiotlbLayout.INVALID_PHYS_ADDR : addressOf(slot);
+    }
+
+    /** Takes slots of one area for a device, likewise. */
+    long allocateIn(int number, Device device, long origAddr, long allocSize, long alignMask) {
+        int slot = allocateIn(
+                number,
+                origAddr,
+                allocSize,
+                alignMask,
+                device.minAlignMask(),
+                device.physToDmaUnencrypted(start),
+                device.segmentBoundaryMask());
+        return slot == NONE ? SwiotlbLayout.INVALID_PHYS_ADDR : addressOf(slot);
+    }
+
+    /**
      * Takes slots.
      *
      * @return the first slot, or {@link #NONE}
@@ -125,10 +180,7 @@ final class IoTlbPool {
             long minAlignMask,
             long poolDmaAddr,
             long boundary) {
-        if (allocSize == 0) {
-            throw new KernelBugException("a bounce of " + Addresses.hex(origAddr) + " needs no slot (dma-core:SWM-12)");
-        }
-        requirePowerOfTwo(boundary);
+        requireSearchable(origAddr, allocSize, boundary);
         int first = cpu & (areas.length - 1);
         int number = first;
         do {
@@ -139,6 +191,14 @@ final class IoTlbPool {
             number = number + 1 == areas.length ? 0 : number + 1;
         } while (number != first);
         return NONE;
+    }
+
+    /** What no search could answer is a BUG (SWM-12, SWS-1). */
+    static void requireSearchable(long origAddr, long allocSize, long boundary) {
+        if (allocSize == 0) {
+            throw new KernelBugException("a bounce of " + Addresses.hex(origAddr) + " needs no slot (dma-core:SWM-12)");
+        }
+        requirePowerOfTwo(boundary);
     }
 
     private static void requirePowerOfTwo(long boundary) {
@@ -232,14 +292,7 @@ final class IoTlbPool {
         table.claim(slot, count, allocSize - lowBits);
         area.startNextSearchAt(wrap(slot - number * areaSlots + count));
         area.addUsed(count);
-        raiseHiwater(totalUsed.addAndGet(count));
-    }
-
-    private void raiseHiwater(long used) {
-        long highest = usedHiwater.get();
-        while (used > highest && !usedHiwater.compareAndSet(highest, used)) {
-            highest = usedHiwater.get();
-        }
+        usage.add(count);
     }
 
     /** Gives back the slots of a mapping by its bounce address (SWR-1 to SWR-5). */
@@ -271,6 +324,6 @@ final class IoTlbPool {
         } finally {
             area.unlock();
         }
-        totalUsed.addAndGet(-count);
+        usage.subtract(count);
     }
 }

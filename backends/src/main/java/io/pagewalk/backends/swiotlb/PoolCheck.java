@@ -5,9 +5,10 @@ import static io.pagewalk.backends.swiotlb.SwiotlbLayout.SET_SLOTS;
 import static io.pagewalk.backends.swiotlb.SwiotlbLayout.SLOT_BYTES;
 
 import io.pagewalk.dma.memory.Addresses;
+import java.util.List;
 import java.util.function.Consumer;
 
-/** Checks the structures of a pool against each other, while nobody uses it. */
+/** Checks the structures of an allocator's pools against each other, while nobody uses them. */
 final class PoolCheck {
     private final IoTlbPool pool;
     private final SlotTable table;
@@ -19,16 +20,32 @@ final class PoolCheck {
         this.violation = violation;
     }
 
-    void structure() {
+    /** Checks one allocator's pools, and its counters against all of them. */
+    static void structure(List<IoTlbPool> pools, Consumer<String> violation) {
+        long used = 0;
+        for (IoTlbPool pool : pools) {
+            used += new PoolCheck(pool, violation).areas();
+        }
+        if (!pools.isEmpty()) {
+            new PoolCheck(pools.get(pools.size() - 1), violation).usage(used);
+        }
+    }
+
+    private long areas() {
         long used = 0;
         for (int number = 0; number < pool.areaCount(); number++) {
             used += area(number);
         }
-        if (used != pool.totalUsed()) {
-            broken("its areas use " + used + " slots, its total says " + pool.totalUsed());
+        return used;
+    }
+
+    private void usage(long used) {
+        SlotUsage usage = pool.usage();
+        if (used != usage.used()) {
+            broken("its areas use " + used + " slots, its total says " + usage.used());
         }
-        if (pool.usedHiwater() < pool.totalUsed() && !pool.hiwaterWasReset()) {
-            broken("its hiwater " + pool.usedHiwater() + " is below its " + pool.totalUsed() + " slots in use");
+        if (usage.hiwater() < usage.used() && !usage.hiwaterWasReset()) {
+            broken("its hiwater " + usage.hiwater() + " is below its " + usage.used() + " slots in use");
         }
     }
 
@@ -96,15 +113,28 @@ final class PoolCheck {
         }
     }
 
-    void idle() {
+    /** Checks that nothing of one allocator's pools is in use. */
+    static void idle(List<IoTlbPool> pools, Consumer<String> violation) {
+        for (IoTlbPool pool : pools) {
+            new PoolCheck(pool, violation).idleAreas();
+        }
+        if (!pools.isEmpty()) {
+            new PoolCheck(pools.get(pools.size() - 1), violation).idleUsage();
+        }
+    }
+
+    private void idleAreas() {
         for (int number = 0; number < pool.areaCount(); number++) {
             int used = pool.area(number).usedLocked();
             if (used != 0) {
                 broken("area " + number + " has " + used + " slots in use, the first is " + firstUsed(number));
             }
         }
-        if (pool.totalUsed() != 0) {
-            broken(pool.totalUsed() + " slots are in use");
+    }
+
+    private void idleUsage() {
+        if (pool.usage().used() != 0) {
+            broken(pool.usage().used() + " slots are in use");
         }
     }
 

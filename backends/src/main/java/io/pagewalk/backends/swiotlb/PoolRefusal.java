@@ -53,8 +53,9 @@ final class PoolRefusal {
         device.failure(cpu).record(FailureReason.NO_POOL, Errno.ENOMEM, physAddr, sizeBytes, 0, 0);
     }
 
+    /** Tells of a search that found nothing; the pools are those that stay, the default one last. */
     void full(
-            IoTlbPool slots,
+            IoTlbPool[] pools,
             Device device,
             int cpu,
             long physAddr,
@@ -64,34 +65,39 @@ final class PoolRefusal {
             int attrs) {
         if ((attrs & DmaAttrs.NO_WARN) == 0 && fullSite.isWithinRate()) {
             fullSite.message(device.name() + ": swiotlb buffer is full (sz: " + Long.toUnsignedString(totalBytes)
-                    + " bytes), total " + slots.slots() + " (slots), used " + slots.totalUsed() + " (slots)");
+                    + " bytes), total " + IoTlbPool.slots(pools) + " (slots), used "
+                    + pools[0].usage().used() + " (slots)");
         }
-        record(device.failure(cpu), slots, device, physAddr, sizeBytes, totalBytes, allocAlignMask);
+        record(device.failure(cpu), pools, device, physAddr, sizeBytes, totalBytes, allocAlignMask);
     }
 
     private static void record(
             FailureSlot failure,
-            IoTlbPool pool,
+            IoTlbPool[] pools,
             Device device,
             long physAddr,
             long sizeBytes,
             long totalBytes,
             long allocAlignMask) {
         long needed = SwiotlbLayout.slots(totalBytes);
-        if (canNeverFit(pool, device, physAddr, sizeBytes, totalBytes, allocAlignMask)) {
+        if (canNeverFit(pools[pools.length - 1], device, physAddr, sizeBytes, totalBytes, allocAlignMask)) {
             failure.record(FailureReason.EXCEEDS_MAX_MAPPING, Errno.ENOMEM, sizeBytes, maximum(device), 0, 0);
             return;
         }
         long free = 0;
         long mostFreeInAnArea = 0;
-        for (int number = 0; number < pool.areaCount(); number++) {
-            long freeHere = (long) pool.areaSlots() - pool.area(number).usedLocked();
-            free += freeHere;
-            mostFreeInAnArea = Math.max(mostFreeInAnArea, freeHere);
+        int largestFreeRun = 0;
+        for (IoTlbPool pool : pools) {
+            for (int number = 0; number < pool.areaCount(); number++) {
+                long freeHere = (long) pool.areaSlots() - pool.area(number).usedLocked();
+                free += freeHere;
+                mostFreeInAnArea = Math.max(mostFreeInAnArea, freeHere);
+            }
+            largestFreeRun = Math.max(largestFreeRun, pool.table().largestFreeRun());
         }
         FailureReason reason =
                 Addresses.lessThan(mostFreeInAnArea, needed) ? FailureReason.POOL_FULL : FailureReason.POOL_FRAGMENTED;
-        failure.record(reason, Errno.ENOMEM, needed, free, pool.table().largestFreeRun(), pool.slots());
+        failure.record(reason, Errno.ENOMEM, needed, free, largestFreeRun, IoTlbPool.slots(pools));
     }
 
     private static long maximum(Device device) {

@@ -2,12 +2,14 @@ package io.pagewalk.backends.swiotlb;
 
 import static io.pagewalk.backends.swiotlb.SwiotlbLayout.SLOT_SHIFT;
 
+import io.pagewalk.backends.coherent.AtomicPools;
 import io.pagewalk.dma.Device;
 import io.pagewalk.dma.Errno;
 import io.pagewalk.dma.Gfp;
 import io.pagewalk.dma.Machine;
 import io.pagewalk.dma.RestrictedPool;
 import io.pagewalk.dma.memory.Addresses;
+import io.pagewalk.dma.memory.Zone;
 import io.pagewalk.dma.spi.Metric;
 import io.pagewalk.dma.spi.MetricSink;
 import java.util.ArrayList;
@@ -15,6 +17,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
@@ -22,8 +25,8 @@ import org.jspecify.annotations.Nullable;
  * The swiotlb of one machine: its default allocator, the restricted pools, and which of them each device uses. Of a
  * machine without an IOMMU, {@link #of} finds it.
  *
- * <p>Implements dma-core:SWC-9 to SWC-11, SWC-25, DEV-9, SWX-1, SWX-2, SWF-1. Made by {@link SwiotlbBoot}. Thread-safe,
- * but nothing may be mapped in a pool that goes away.
+ * <p>Implements dma-core:SWC-9 to SWC-11, SWC-25, SWD-1 for a late boot, DEV-9, SWX-1, SWX-2, SWF-1. Made by
+ * {@link SwiotlbBoot}. Thread-safe, but nothing may be mapped in a pool that goes away.
  */
 public final class Swiotlb {
     private final Machine machine;
@@ -31,14 +34,14 @@ public final class Swiotlb {
     private final LateBoot lateBoot;
     private final Map<String, SwiotlbPool> restricted = new LinkedHashMap<>();
     private final Map<Device, DeviceIoTlb> devices = new ConcurrentHashMap<>();
-    private SwiotlbParameter parameter;
+    private final AtomicReference<SwiotlbParameter> defaults;
     private Runnable giveBack;
 
-    Swiotlb(Machine machine, SwiotlbPool defaultMem, SwiotlbParameter parameter, Runnable giveBack) {
+    Swiotlb(Machine machine, SwiotlbPool defaultMem, AtomicReference<SwiotlbParameter> defaults, Runnable giveBack) {
         this.machine = machine;
         this.defaultMem = defaultMem;
         this.lateBoot = new LateBoot(machine);
-        this.parameter = parameter;
+        this.defaults = defaults;
         this.giveBack = giveBack;
     }
 
@@ -118,7 +121,7 @@ public final class Swiotlb {
             if (machine.failures().point("swiotlb.restricted").fails()) {
                 return -Errno.ENOMEM;
             }
-            mem = SwiotlbPool.restricted(machine, poolOf(described), region);
+            mem = SwiotlbPool.restricted(machine, poolOf(described), region, defaults);
             restricted.put(region, mem);
         }
         ioTlbOf(device).use(mem);
@@ -158,19 +161,41 @@ public final class Swiotlb {
      * @return 0, also when there is a pool already or the command line forbids one; -ENOMEM; or what {@code remap} said
      */
     public synchronized int initLate(long sizeBytes, int gfp, @Nullable Remap remap) {
-        if (defaultMem.isActive() || parameter.disabled()) {
+        if (defaultMem.isActive() || defaults.get().disabled()) {
             return 0;
         }
-        if (parameter.areas() == 0) {
-            parameter =
-                    parameter.withAreas(machine.cpus(), text -> machine.log().info("swiotlb", text));
+        if (defaults.get().areas() == 0) {
+            defaults.set(defaults.get()
+                    .withAreas(machine.cpus(), text -> machine.log().info("swiotlb", text)));
         }
-        LateBoot.Outcome outcome = lateBoot.allocate(sizeBytes, gfp, remap, parameter.areas());
+        LateBoot.Outcome outcome =
+                lateBoot.allocate(sizeBytes, gfp, remap, defaults.get().areas());
         if (outcome.pool() != null) {
             giveBack = outcome.giveBack();
             defaultMem.use(outcome.pool());
+            if (remap == null) {
+                growAfterLateBoot(gfp);
+            }
         }
         return outcome.error();
+    }
+
+    /** As high as the pages could be that it was made of (SWD-1). */
+    private void growAfterLateBoot(int gfp) {
+        DynamicPools dynamic = defaultMem.dynamic();
+        if (dynamic != null) {
+            dynamic.growBelow(growthLimit(gfp));
+        }
+    }
+
+    private long growthLimit(int gfp) {
+        long zoneDmaLimit = machine.kernelConfig().arch().zones().zoneDmaLimit();
+        if (Gfp.has(gfp, Gfp.DMA)) {
+            return zoneDmaLimit;
+        }
+        return Gfp.has(gfp, Gfp.DMA32)
+                ? Addresses.max(Zone.DMA32.lastAddress(), zoneDmaLimit)
+                : machine.ram().top();
     }
 
     /** Makes memory fit for devices, such as {@code xen_swiotlb_fixup}. */
@@ -192,7 +217,7 @@ public final class Swiotlb {
      * @param sizeBytes bytes
      */
     public synchronized void adjustSize(long sizeBytes) {
-        parameter = parameter.adjusted(sizeBytes);
+        defaults.set(defaults.get().adjusted(sizeBytes));
     }
 
     /**
@@ -201,40 +226,72 @@ public final class Swiotlb {
      * @return bytes that a pool has by default
      */
     public synchronized long sizeOrDefault() {
-        return parameter.slots() << SLOT_SHIFT;
+        return defaults.get().slots() << SLOT_SHIFT;
     }
 
     /**
-     * {@code default_swiotlb_base} (dma-core:SWC-25).
+     * {@code default_swiotlb_base}; whoever has asked can rely on the pool, so it grows no more (dma-core:SWC-25).
      *
      * @return where the default pool begins, all ones without a pool
      */
     public long defaultBase() {
+        DynamicPools dynamic = defaultMem.dynamic();
+        if (dynamic != null) {
+            dynamic.stopGrowing();
+        }
         return defaultMem.start();
     }
 
     /**
      * {@code default_swiotlb_limit} (dma-core:SWC-25).
      *
-     * @return the last byte of the default pool, all ones without a pool
+     * @return the last address that an allocator which grows may use, else the last byte of the default pool; all ones
+     *     without a pool
      */
     public long defaultLimit() {
-        return defaultMem.isActive()
-                ? Addresses.last(defaultMem.start(), (long) defaultMem.slots() << SLOT_SHIFT)
-                : SwiotlbLayout.INVALID_PHYS_ADDR;
+        DynamicPools dynamic = defaultMem.dynamic();
+        if (dynamic != null && dynamic.canGrow()) {
+            return dynamic.physLimit();
+        }
+        return defaultMem.last();
     }
 
     /**
      * {@code swiotlb_exit}: gives the default pool's memory back; ignored when the command line forces bouncing
-     * (dma-core:SWC-11).
+     * (dma-core:SWC-11). Pools that were added by growth are used no more, and keep their memory (SWD-9).
      */
     public synchronized void exit() {
-        if (parameter.force() || !defaultMem.isActive()) {
+        if (defaults.get().force() || !defaultMem.isActive()) {
             return;
         }
         defaultMem.use(null);
         giveBack.run();
         giveBack = () -> {};
+    }
+
+    /**
+     * Names the pools that memory of transient pools comes from, since nobody can wait for its decryption
+     * (dma-core:SWD-4). Only a kernel that must decrypt what devices use takes it.
+     *
+     * @param atomicPools the machine's, or null
+     */
+    public void takeDecryptedFrom(@Nullable AtomicPools atomicPools) {
+        DynamicPools dynamic = defaultMem.dynamic();
+        if (dynamic != null
+                && atomicPools != null
+                && machine.kernelConfig().arch().forcedDecryption()) {
+            dynamic.takeDecryptedFrom(atomicPools);
+        }
+    }
+
+    /** Ends grace periods, which nothing waits for between calls (dma-core:SWD-8). */
+    public synchronized void quiesce() {
+        for (SwiotlbPool mem : mems()) {
+            DynamicPools dynamic = mem.dynamic();
+            if (dynamic != null) {
+                dynamic.quiesce();
+            }
+        }
     }
 
     /**
@@ -251,6 +308,9 @@ public final class Swiotlb {
                 files.put(directory + "io_tlb_nslabs", mem.slots() + "\n");
                 files.put(directory + "io_tlb_used", mem.usedSlots() + "\n");
                 files.put(directory + "io_tlb_used_hiwater", mem.usedHiwater() + "\n");
+                if (mem.dynamic() != null) {
+                    files.put(directory + "io_tlb_transient_nslabs", mem.transientSlots() + "\n");
+                }
             }
         }
         return files;

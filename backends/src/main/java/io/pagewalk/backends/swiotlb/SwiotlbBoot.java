@@ -12,12 +12,13 @@ import io.pagewalk.dma.memory.Addresses;
 import io.pagewalk.dma.memory.PageAllocator;
 import io.pagewalk.dma.memory.Zone;
 import io.pagewalk.dma.spi.BackendOptions;
+import java.util.concurrent.atomic.AtomicReference;
 import org.jspecify.annotations.Nullable;
 
 /**
  * How a machine gets its bounce pool when it boots: whether it needs one, how large, and where.
  *
- * <p>Implements dma-core:SWC-6 to SWC-8.
+ * <p>Implements dma-core:SWC-6 to SWC-8, SWD-1 for a boot.
  */
 public final class SwiotlbBoot {
     /** The option that says where the pool is to lie, as a physical address. */
@@ -62,10 +63,21 @@ public final class SwiotlbBoot {
     private Swiotlb boot(boolean forcedByCaller) {
         boolean forced = parameter.force() || forcedByCaller;
         if (parameter.disabled() || !(forced || isAddressingLimited())) {
-            return new Swiotlb(machine, new SwiotlbPool(machine, null, false), parameter, giveBack);
+            return swiotlb(null, false);
         }
-        SwiotlbPool mem = new SwiotlbPool(machine, allocate(), forced);
-        return new Swiotlb(machine, mem, parameter, giveBack);
+        IoTlbPool pool = allocate();
+        return swiotlb(pool, forced);
+    }
+
+    /** A pool may grow below 4 GiB (SWD-1). */
+    private Swiotlb swiotlb(@Nullable IoTlbPool pool, boolean forced) {
+        AtomicReference<SwiotlbParameter> defaults = new AtomicReference<>(parameter);
+        SwiotlbPool mem = SwiotlbPool.ofMachine(machine, pool, forced, defaults);
+        DynamicPools dynamic = mem.dynamic();
+        if (dynamic != null && pool != null) {
+            dynamic.growBelow(Zone.DMA32.lastAddress());
+        }
+        return new Swiotlb(machine, mem, defaults, giveBack);
     }
 
     private boolean isAddressingLimited() {

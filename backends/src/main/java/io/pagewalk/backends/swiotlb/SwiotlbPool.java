@@ -12,57 +12,88 @@ import io.pagewalk.dma.FailurePoint;
 import io.pagewalk.dma.KernelBugException;
 import io.pagewalk.dma.Machine;
 import io.pagewalk.dma.memory.Addresses;
-import io.pagewalk.dma.memory.CpuMemory;
 import io.pagewalk.dma.spi.Metric;
 import io.pagewalk.dma.spi.MetricSink;
+import java.util.List;
+import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
  * A bounce allocator, {@code io_tlb_mem}: whoever cannot let a device reach a buffer maps it here and gives the device
- * the bounce buffer instead. It has a pool, or none. Bounce addresses are physical ("tlb") addresses; making DMA
- * addresses of them is up to the caller.
+ * the bounce buffer instead. It has a pool, or none; several where the kernel lets pools grow. Bounce addresses are
+ * physical ("tlb") addresses; making DMA addresses of them is up to the caller.
  *
  * <p>Implements dma-core:SWC-22 to SWC-24, SWM-1 to SWM-9, SWM-11, SWM-12, SWB-6, SWB-8 to SWB-12, SWX-5, SWX-6,
- * DIR-13. Found through {@link Swiotlb}. Thread-safe as memory is: two calls on one bounce buffer need their own order.
- * Nothing here allocates unless it fails.
+ * DIR-13, and by its dynamic pools SWD-1 to SWD-9. Found through {@link Swiotlb}. Thread-safe as memory is: two calls
+ * on one bounce buffer need their own order. Nothing here allocates unless it fails, or makes a pool for one mapping.
  */
 public final class SwiotlbPool {
     private static final long NO_ORIGINAL = 0;
 
-    private final CpuMemory memory;
     private final String name;
     private final boolean forced;
     private final boolean forAlloc;
     private final BounceCopy copy;
     private final FailurePoint slotsPoint;
     private final PoolRefusal refusal;
-    private volatile @Nullable IoTlbPool pool;
+    /** Null in a kernel whose allocators have one pool each, which is all that the common way tests. */
+    private final @Nullable DynamicPools dynamic;
 
-    /** Makes the machine's default allocator. */
+    private volatile @Nullable IoTlbPool pool;
+    private volatile IoTlbPool[] onlyPool = {};
+
+    /** Makes a default allocator that never has more than one pool. */
     SwiotlbPool(Machine machine, @Nullable IoTlbPool pool, boolean forced) {
-        this(machine, pool, "", forced, false);
+        this(machine, pool, "", forced, false, null);
+    }
+
+    /** Makes the machine's default allocator, as its kernel was built. */
+    static SwiotlbPool ofMachine(
+            Machine machine, @Nullable IoTlbPool pool, boolean forced, AtomicReference<SwiotlbParameter> defaults) {
+        return new SwiotlbPool(machine, pool, "", forced, false, dynamicPools(machine, defaults, ""));
     }
 
     /** Makes the allocator of a restricted pool, which bounces and allocates everything (SWX-1). */
-    static SwiotlbPool restricted(Machine machine, IoTlbPool pool, String name) {
-        return new SwiotlbPool(machine, pool, name, true, true);
+    static SwiotlbPool restricted(
+            Machine machine, IoTlbPool pool, String name, AtomicReference<SwiotlbParameter> defaults) {
+        return new SwiotlbPool(machine, pool, name, true, true, dynamicPools(machine, defaults, name));
     }
 
-    private SwiotlbPool(Machine machine, @Nullable IoTlbPool pool, String name, boolean forced, boolean forAlloc) {
-        this.memory = machine.cpuMemory();
-        this.pool = pool;
+    private static @Nullable DynamicPools dynamicPools(
+            Machine machine, AtomicReference<SwiotlbParameter> defaults, String name) {
+        return machine.kernelConfig().swiotlbDynamic() ? new DynamicPools(machine, defaults, name) : null;
+    }
+
+    private SwiotlbPool(
+            Machine machine,
+            @Nullable IoTlbPool pool,
+            String name,
+            boolean forced,
+            boolean forAlloc,
+            @Nullable DynamicPools dynamic) {
+        this.dynamic = dynamic;
         this.name = name;
         this.forced = forced;
         this.forAlloc = forAlloc;
         this.copy = new BounceCopy(machine);
         this.slotsPoint = machine.failures().point("swiotlb.slots");
         this.refusal = new PoolRefusal(machine.log());
+        use(pool);
     }
 
     /** Adds the pool of a late boot, or takes the pool away (SWC-9, SWC-11, SWC-23). */
-    void use(@Nullable IoTlbPool newPool) {
+    final void use(@Nullable IoTlbPool newPool) {
+        if (dynamic != null) {
+            dynamic.use(newPool);
+        }
+        onlyPool = newPool == null ? new IoTlbPool[0] : new IoTlbPool[] {newPool};
         pool = newPool;
+    }
+
+    /** The pools of a kernel that lets them grow; null in another. */
+    @Nullable DynamicPools dynamic() {
+        return dynamic;
     }
 
     /**
@@ -102,14 +133,14 @@ public final class SwiotlbPool {
     }
 
     /**
-     * Whether an address lies in the pool (dma-core:SWC-24).
+     * Whether an address lies in a pool that a device's bounces may be in (dma-core:SWC-24).
      *
+     * @param device the device
      * @param physAddr a physical address
      * @return true when it does
      */
-    public boolean contains(long physAddr) {
-        IoTlbPool slots = pool;
-        return slots != null && slots.contains(physAddr);
+    public boolean contains(Device device, long physAddr) {
+        return findPool(device, physAddr) != null;
     }
 
     /**
@@ -146,42 +177,45 @@ public final class SwiotlbPool {
         long minAlignMask = device.minAlignMask();
         long fullOffset = physAddr & minAlignMask & (allocAlignMask | SLOT_MASK);
         long totalBytes = Addresses.alignUp(sizeBytes + fullOffset, allocAlignMask + 1);
-        int first = allocate(slots, device, cpu, physAddr, totalBytes, allocAlignMask);
-        if (first == IoTlbPool.NONE) {
-            refusal.full(slots, device, cpu, physAddr, sizeBytes, totalBytes, allocAlignMask, attrs);
+        long slotAddr = allocate(slots, device, cpu, physAddr, totalBytes, allocAlignMask);
+        if (slotAddr == INVALID_PHYS_ADDR) {
+            refusal.full(pools(), device, cpu, physAddr, sizeBytes, totalBytes, allocAlignMask, attrs);
             return INVALID_PHYS_ADDR;
         }
         device.stopSkippingSync();
+        IoTlbPool holder = dynamic == null ? slots : poolOf(device, slotAddr);
         int padding = (int) (fullOffset >>> SLOT_SHIFT);
-        int mapped = first + padding;
-        slots.table().describe(mapped, (int) SwiotlbLayout.slots(totalBytes) - padding, physAddr, padding);
-        long tlbAddr = slots.addressOf(mapped) + (fullOffset & SLOT_MASK);
-        requireRam(slots, device, tlbAddr, physAddr, sizeBytes);
-        copy.copy(slots, device, tlbAddr, sizeBytes, true);
+        int mapped = holder.slotOf(slotAddr) + padding;
+        holder.table().describe(mapped, (int) SwiotlbLayout.slots(totalBytes) - padding, physAddr, padding);
+        long tlbAddr = slotAddr + fullOffset;
+        requireRam(holder, device, cpu, tlbAddr, physAddr, sizeBytes);
+        copy.copy(holder, device, tlbAddr, sizeBytes, true);
         return tlbAddr;
     }
 
-    private int allocate(IoTlbPool slots, Device device, int cpu, long physAddr, long totalBytes, long allocAlignMask) {
-        if (slotsPoint.fails()) {
-            return IoTlbPool.NONE;
+    /** The address of the first slot, or all ones. */
+    private long allocate(
+            IoTlbPool slots, Device device, int cpu, long physAddr, long totalBytes, long allocAlignMask) {
+        boolean exhausted = slotsPoint.fails();
+        if (dynamic != null) {
+            return dynamic.allocate(device, cpu, physAddr, totalBytes, allocAlignMask, exhausted);
         }
-        long poolDmaAddr = device.physToDmaUnencrypted(slots.start());
-        return slots.allocate(
-                cpu,
-                physAddr,
-                totalBytes,
-                allocAlignMask,
-                device.minAlignMask(),
-                poolDmaAddr,
-                device.segmentBoundaryMask());
+        return exhausted ? INVALID_PHYS_ADDR : slots.allocate(device, cpu, physAddr, totalBytes, allocAlignMask);
+    }
+
+    private void release(IoTlbPool slots, Device device, int cpu, long tlbAddr) {
+        if (dynamic != null) {
+            dynamic.release(slots, device, cpu, tlbAddr);
+        } else {
+            slots.release(tlbAddr, device.minAlignMask());
+        }
     }
 
     /** The kernel's copy would run into a hole of its direct map. */
-    private void requireRam(IoTlbPool slots, Device device, long tlbAddr, long physAddr, long sizeBytes) {
-        if (!memory.isRam(physAddr, sizeBytes)) {
-            slots.release(tlbAddr, device.minAlignMask());
-            throw new KernelBugException(device.name() + ": a bounce copies " + Addresses.hexRange(physAddr, sizeBytes)
-                    + ", which is not RAM");
+    private void requireRam(IoTlbPool slots, Device device, int cpu, long tlbAddr, long physAddr, long sizeBytes) {
+        if (!copy.isPossible(physAddr, sizeBytes)) {
+            release(slots, device, cpu, tlbAddr);
+            throw copy.impossible(device, physAddr, sizeBytes);
         }
     }
 
@@ -198,11 +232,11 @@ public final class SwiotlbPool {
      * @throws KernelBugException when no area of the pool has such a slot (SWR-1)
      */
     public void unmap(Device device, int cpu, long tlbAddr, long sizeBytes, DmaDirection direction, int attrs) {
-        IoTlbPool slots = poolOf(tlbAddr);
+        IoTlbPool slots = poolOf(device, tlbAddr);
         if ((attrs & DmaAttrs.SKIP_CPU_SYNC) == 0 && direction.deviceWrites()) {
             copy.copy(slots, device, tlbAddr, sizeBytes, false);
         }
-        slots.release(tlbAddr, device.minAlignMask());
+        release(slots, device, cpu, tlbAddr);
     }
 
     /**
@@ -216,14 +250,13 @@ public final class SwiotlbPool {
      * @throws KernelBugException for {@link DmaDirection#NONE}
      */
     public void syncForCpu(Device device, int cpu, long tlbAddr, long sizeBytes, DmaDirection direction) {
-        IoTlbPool slots = findPool(tlbAddr);
+        IoTlbPool slots = findPool(device, tlbAddr);
         if (slots == null) {
             return;
         }
-        switch (direction) {
-            case FROM_DEVICE, BIDIRECTIONAL -> copy.copy(slots, device, tlbAddr, sizeBytes, false);
-            case TO_DEVICE -> {}
-            case NONE -> throw noDirection("SWB-8");
+        requireDirection(direction, "SWB-8");
+        if (direction.deviceWrites()) {
+            copy.copy(slots, device, tlbAddr, sizeBytes, false);
         }
     }
 
@@ -238,29 +271,33 @@ public final class SwiotlbPool {
      * @throws KernelBugException for {@link DmaDirection#NONE}
      */
     public void syncForDevice(Device device, int cpu, long tlbAddr, long sizeBytes, DmaDirection direction) {
-        IoTlbPool slots = findPool(tlbAddr);
+        IoTlbPool slots = findPool(device, tlbAddr);
         if (slots == null) {
             return;
         }
-        switch (direction) {
-            case TO_DEVICE, BIDIRECTIONAL -> copy.copy(slots, device, tlbAddr, sizeBytes, true);
-            case FROM_DEVICE -> {}
-            case NONE -> throw noDirection("SWB-9");
+        requireDirection(direction, "SWB-9");
+        if (direction.deviceReads()) {
+            copy.copy(slots, device, tlbAddr, sizeBytes, true);
         }
     }
 
-    private static KernelBugException noDirection(String rule) {
-        return new KernelBugException("sync of a bounce buffer in direction NONE (dma-core:" + rule + ")");
+    private static void requireDirection(DmaDirection direction, String rule) {
+        if (direction == DmaDirection.NONE) {
+            throw new KernelBugException("sync of a bounce buffer in direction NONE (dma-core:" + rule + ")");
+        }
     }
 
     /** {@code swiotlb_find_pool} (SWC-24). */
-    private @Nullable IoTlbPool findPool(long physAddr) {
+    private @Nullable IoTlbPool findPool(Device device, long physAddr) {
+        if (dynamic != null) {
+            return dynamic.find(device, physAddr);
+        }
         IoTlbPool slots = pool;
         return slots != null && slots.contains(physAddr) ? slots : null;
     }
 
-    private IoTlbPool poolOf(long tlbAddr) {
-        IoTlbPool slots = findPool(tlbAddr);
+    private IoTlbPool poolOf(Device device, long tlbAddr) {
+        IoTlbPool slots = findPool(device, tlbAddr);
         if (slots == null) {
             throw new KernelBugException(Addresses.hex(tlbAddr) + " is not in the bounce pool");
         }
@@ -283,16 +320,12 @@ public final class SwiotlbPool {
             return INVALID_PHYS_ADDR;
         }
         long alignMask = (Addresses.PAGE_SIZE << Addresses.order(sizeBytes)) - 1;
-        int first = allocate(slots, device, cpu, NO_ORIGINAL, sizeBytes, alignMask);
-        if (first == IoTlbPool.NONE) {
-            return INVALID_PHYS_ADDR;
+        long slotAddr = allocate(slots, device, cpu, NO_ORIGINAL, sizeBytes, alignMask);
+        if (slotAddr == INVALID_PHYS_ADDR || Addresses.isAligned(slotAddr, Addresses.PAGE_SIZE)) {
+            return slotAddr;
         }
-        long tlbAddr = slots.addressOf(first);
-        if (Addresses.isAligned(tlbAddr, Addresses.PAGE_SIZE)) {
-            return tlbAddr;
-        }
-        slots.release(tlbAddr, device.minAlignMask());
-        refusal.warnOfUnalignedPage(device, tlbAddr);
+        release(poolOf(device, slotAddr), device, cpu, slotAddr);
+        refusal.warnOfUnalignedPage(device, slotAddr);
         return INVALID_PHYS_ADDR;
     }
 
@@ -304,11 +337,11 @@ public final class SwiotlbPool {
      * @return false when the page is not the pool's, with nothing done
      */
     public boolean free(Device device, long physAddr) {
-        IoTlbPool slots = pool;
-        if (slots == null || !slots.contains(physAddr)) {
+        IoTlbPool slots = findPool(device, physAddr);
+        if (slots == null) {
             return false;
         }
-        slots.release(physAddr, device.minAlignMask());
+        release(slots, device, 0, physAddr);
         return true;
     }
 
@@ -323,7 +356,7 @@ public final class SwiotlbPool {
     }
 
     /**
-     * Where the pool begins.
+     * Where the default pool begins.
      *
      * @return its physical address, all ones without a pool
      */
@@ -332,18 +365,32 @@ public final class SwiotlbPool {
         return slots == null ? INVALID_PHYS_ADDR : slots.start();
     }
 
+    /** The last byte of the default pool, all ones without one. */
+    long last() {
+        IoTlbPool slots = pool;
+        return slots == null ? INVALID_PHYS_ADDR : Addresses.last(slots.start(), slots.sizeBytes());
+    }
+
     /**
-     * Slots of the pool, {@code io_tlb_nslabs}.
+     * Slots of all pools that stay, {@code io_tlb_nslabs}.
      *
      * @return the count, 0 without a pool
      */
     public int slots() {
-        IoTlbPool slots = pool;
-        return slots == null ? 0 : slots.slots();
+        return IoTlbPool.slots(pools());
     }
 
     /**
-     * Areas of the pool.
+     * Slots of the pools that serve one mapping each, {@code io_tlb_transient_nslabs} (dma-core:SWF-1, SWD-6).
+     *
+     * @return the count, 0 in a kernel without dynamic pools
+     */
+    public long transientSlots() {
+        return dynamic == null ? 0 : dynamic.transients().slots();
+    }
+
+    /**
+     * Areas of the default pool.
      *
      * @return the count, 0 without a pool
      */
@@ -359,7 +406,7 @@ public final class SwiotlbPool {
      */
     public long usedSlots() {
         IoTlbPool slots = pool;
-        return slots == null ? 0 : slots.totalUsed();
+        return slots == null ? 0 : slots.usage().used();
     }
 
     /**
@@ -369,7 +416,7 @@ public final class SwiotlbPool {
      */
     public long usedHiwater() {
         IoTlbPool slots = pool;
-        return slots == null ? 0 : slots.usedHiwater();
+        return slots == null ? 0 : slots.usage().hiwater();
     }
 
     /**
@@ -384,7 +431,7 @@ public final class SwiotlbPool {
         }
         IoTlbPool slots = pool;
         if (slots != null) {
-            slots.resetHiwater();
+            slots.usage().resetHiwater();
         }
         return 0;
     }
@@ -395,8 +442,7 @@ public final class SwiotlbPool {
      * @return the count
      */
     public long bytesBounced() {
-        IoTlbPool slots = pool;
-        return slots == null ? 0 : slots.table().bouncedBytes();
+        return dynamic == null ? IoTlbPool.bouncedBytes(onlyPool) : dynamic.bouncedBytes();
     }
 
     /**
@@ -410,6 +456,9 @@ public final class SwiotlbPool {
             sink.put(Metric.POOL_SLOTS, slots());
             sink.put(Metric.POOL_PEAK_SLOTS, usedHiwater());
             sink.put(Metric.POOL_USED_SLOTS, usedSlots());
+            if (dynamic != null) {
+                sink.put(Metric.POOL_TRANSIENT_SLOTS, transientSlots());
+            }
         }
     }
 
@@ -419,9 +468,10 @@ public final class SwiotlbPool {
      * @param violation takes a sentence for each broken invariant
      */
     public void checkStructure(Consumer<String> violation) {
-        IoTlbPool slots = pool;
-        if (slots != null) {
-            new PoolCheck(slots, violation).structure();
+        if (dynamic != null) {
+            dynamic.checkStructure(violation);
+        } else {
+            PoolCheck.structure(List.of(onlyPool), violation);
         }
     }
 
@@ -431,9 +481,15 @@ public final class SwiotlbPool {
      * @param violation takes a sentence for each area with slots in use
      */
     public void checkIdle(Consumer<String> violation) {
-        IoTlbPool slots = pool;
-        if (slots != null) {
-            new PoolCheck(slots, violation).idle();
+        if (dynamic != null) {
+            dynamic.checkIdle(violation);
+        } else {
+            PoolCheck.idle(List.of(onlyPool), violation);
         }
+    }
+
+    /** Those that stay, newest first. */
+    private IoTlbPool[] pools() {
+        return dynamic == null ? onlyPool : dynamic.lasting();
     }
 }

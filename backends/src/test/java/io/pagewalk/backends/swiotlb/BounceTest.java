@@ -248,7 +248,7 @@ class BounceTest {
         assertThat(device.dma(1).lastFailure().numbers()).containsExactly(ORIG, 0x100L);
         assertThat(world.machine.log().count("swiotlb_tbl_map_single: no pool")).isEqualTo(1);
         assertThat(none.isActive()).isFalse();
-        assertThat(none.contains(0)).isFalse();
+        assertThat(none.contains(device, 0)).isFalse();
         assertThat(none.start()).isEqualTo(-1L);
         assertThat(none.usedSlots() + none.usedHiwater() + none.slots() + none.areas())
                 .isZero();

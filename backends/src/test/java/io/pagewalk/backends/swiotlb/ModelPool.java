@@ -38,6 +38,18 @@ final class ModelPool {
         return taken.size();
     }
 
+    int slots() {
+        return slots;
+    }
+
+    int areas() {
+        return areas;
+    }
+
+    long start() {
+        return start;
+    }
+
     List<Mapping> live() {
         return new ArrayList<>(byAddress.values());
     }
@@ -70,13 +82,31 @@ final class ModelPool {
 
     /** SWM-3 to SWM-9. Gives -1 when nothing is found. */
     long map(int cpu, long orig, long size, long alignMask, long minAlign, long boundary, long dmaShift) {
+        for (int k = 0; k < areas; k++) {
+            long tlb = mapIn((cpu % areas + k) % areas, orig, size, alignMask, minAlign, boundary, dmaShift);
+            if (tlb != -1) {
+                return tlb;
+            }
+        }
+        return -1;
+    }
+
+    /** SWM-3, SWM-4: bytes that a mapping takes. */
+    static long total(long orig, long size, long alignMask, long minAlign) {
         long fullOffset = orig & minAlign & (alignMask | (SLOT - 1));
-        long total = (size + fullOffset + alignMask) / (alignMask + 1) * (alignMask + 1);
+        return (size + fullOffset + alignMask) / (alignMask + 1) * (alignMask + 1);
+    }
+
+    /** Like {@link #map}, in one area. */
+    long mapIn(int area, long orig, long size, long alignMask, long minAlign, long boundary, long dmaShift) {
+        long fullOffset = orig & minAlign & (alignMask | (SLOT - 1));
+        long total = total(orig, size, alignMask, minAlign);
         int count = (int) ((total + SLOT - 1) / SLOT);
-        int first = find(cpu, orig, total, count, alignMask, minAlign, boundary, dmaShift);
+        int first = findIn(area, orig, total, count, alignMask, minAlign, boundary, dmaShift);
         if (first < 0) {
             return -1;
         }
+        moveOn(area, first, count);
         int padding = (int) (fullOffset / SLOT);
         long tlb = start + (first + padding) * SLOT + fullOffset % SLOT;
         Mapping mapping =
@@ -116,12 +146,16 @@ final class ModelPool {
             int area = (cpu % areas + k) % areas;
             int slot = findIn(area, orig, total, count, alignMask, minAlign, boundary, dmaShift);
             if (slot >= 0) {
-                int next = slot - area * (slots / areas) + count;
-                index[area] = next >= slots / areas ? 0 : next;
+                moveOn(area, slot, count);
                 return slot;
             }
         }
         return -1;
+    }
+
+    private void moveOn(int area, int slot, int count) {
+        int next = slot - area * (slots / areas) + count;
+        index[area] = next >= slots / areas ? 0 : next;
     }
 
     private int findIn(

@@ -105,7 +105,8 @@ class PoolPagesTest {
         PoolWorld world = new PoolWorld(128, 1);
         assertThat(world.pool.isForAlloc()).isFalse();
         assertThat(world.pool.name()).isEmpty();
-        SwiotlbPool wifi = SwiotlbPool.restricted(world.machine, world.slots, "wifi");
+        SwiotlbPool wifi = SwiotlbPool.restricted(
+                world.machine, world.slots, "wifi", new java.util.concurrent.atomic.AtomicReference<>());
         assertThat(wifi.isForAlloc()).isTrue();
         assertThat(wifi.isForced()).isTrue();
         assertThat(wifi.name()).isEqualTo("wifi");

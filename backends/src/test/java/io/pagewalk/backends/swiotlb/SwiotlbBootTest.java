@@ -3,6 +3,8 @@ package io.pagewalk.backends.swiotlb;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.pagewalk.dma.Device;
+import io.pagewalk.dma.DeviceConfig;
 import io.pagewalk.dma.Machine;
 import io.pagewalk.dma.memory.PhysRange;
 import io.pagewalk.dma.memory.RamMap;
@@ -108,10 +110,11 @@ class SwiotlbBootTest {
         SwiotlbPool pool = SwiotlbBoot.boot(machine, at(0x300_1000), true).defaultMem();
         assertThat(pool.start()).isEqualTo(0x300_1000);
         assertThat(machine.pages().freeBytes()).isEqualTo(before - 2 * MIB);
-        assertThat(pool.contains(0x300_1000)).isTrue();
-        assertThat(pool.contains(0x300_0fff)).isFalse();
-        assertThat(pool.contains(0x300_1000 + 2 * MIB - 1)).isTrue();
-        assertThat(pool.contains(0x300_1000 + 2 * MIB)).isFalse();
+        Device device = machine.addDevice(DeviceConfig.named("dev"));
+        assertThat(pool.contains(device, 0x300_1000)).isTrue();
+        assertThat(pool.contains(device, 0x300_0fff)).isFalse();
+        assertThat(pool.contains(device, 0x300_1000 + 2 * MIB - 1)).isTrue();
+        assertThat(pool.contains(device, 0x300_1000 + 2 * MIB)).isFalse();
     }
 
     @Test

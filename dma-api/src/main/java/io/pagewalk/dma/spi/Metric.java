@@ -10,6 +10,8 @@ public enum Metric {
     POOL_PEAK_SLOTS("pool peak slots", "most slots of the pool in use at once"),
     /** Slots in use now. */
     POOL_USED_SLOTS("pool used slots", "slots of the pool in use at the end"),
+    /** Slots of transient bounce pools now. */
+    POOL_TRANSIENT_SLOTS("transient slots", "slots of pools that serve one mapping each, at the end"),
     /** Most bytes of device addresses allocated at once. */
     IOVA_PEAK_BYTES("IOVA peak", "most bytes of device addresses held by mappings at once"),
     /** Bytes of device addresses held now. */

@@ -57,6 +57,7 @@ public final class IommuBackend implements DmaBackend, Iommu {
         this.swiotlb = swiotlb;
         this.pool = swiotlb.defaultMem();
         this.direct = new DirectCore(machine);
+        swiotlb.takeDecryptedFrom(direct.atomicPools());
         this.boot = boot;
         this.defaults = new DefaultDomains(machine, driver, boot.defaultType());
         this.blocked = BareDomain.blocked(driver);
@@ -228,6 +229,7 @@ public final class IommuBackend implements DmaBackend, Iommu {
     @Override
     public void quiesce() {
         defaults.translated().forEach(IommuDomain::quiesce);
+        swiotlb.quiesce();
     }
 
     @Override

@@ -110,7 +110,7 @@ final class IommuBounce {
 
     /** Gives a bounce buffer back, with a copy back as direction and attributes say; nothing for other memory. */
     void release(int cpu, long physAddr, long sizeBytes, DmaDirection direction, int attrs) {
-        if (pool.contains(physAddr)) {
+        if (pool.contains(device, physAddr)) {
             pool.unmap(device, cpu, physAddr, sizeBytes, direction, attrs);
         }
     }
