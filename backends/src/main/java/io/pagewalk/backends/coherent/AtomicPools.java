@@ -2,6 +2,7 @@ package io.pagewalk.backends.coherent;
 
 import io.pagewalk.backends.boot.CInteger;
 import io.pagewalk.backends.boot.KernelCommandLine;
+import io.pagewalk.backends.swiotlb.DecryptedMemory;
 import io.pagewalk.dma.ArchConfig;
 import io.pagewalk.dma.Device;
 import io.pagewalk.dma.FailurePoint;
@@ -23,7 +24,7 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>Implements dma-core:ATM-1 to ATM-5. Thread-safe.
  */
-public final class AtomicPools {
+public final class AtomicPools implements DecryptedMemory {
     private static final long SMALLEST_BYTES = 128L << 10;
     private static final long LARGEST_PAGES = 1024;
     private static final int RAM_SHIFT = 13;
@@ -136,6 +137,16 @@ public final class AtomicPools {
         return PageAllocator.NO_PAGE;
     }
 
+    @Override
+    public long allocBelow(Device device, int cpu, long roundedBytes, int gfp, long lastAddr) {
+        return alloc(
+                device,
+                cpu,
+                roundedBytes,
+                gfp,
+                (d, physAddr, sizeBytes) -> Addresses.lessOrEqual(Addresses.last(physAddr, sizeBytes), lastAddr));
+    }
+
     private long taken(AtomicPool pool, int cpu, long physAddr, long roundedBytes) {
         machine.cpuMemory().zero(physAddr, roundedBytes);
         if (Addresses.lessThan(pool.freeBytes(), baseBytes)) {
@@ -165,6 +176,7 @@ public final class AtomicPools {
      * @param roundedBytes whole pages
      * @return false when it is no pool's
      */
+    @Override
     public boolean free(long physAddr, long roundedBytes) {
         for (AtomicPool pool : pools) {
             if (pool.free(physAddr, roundedBytes)) {

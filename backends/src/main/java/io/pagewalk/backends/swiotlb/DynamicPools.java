@@ -2,7 +2,6 @@ package io.pagewalk.backends.swiotlb;
 
 import static io.pagewalk.backends.swiotlb.SwiotlbLayout.INVALID_PHYS_ADDR;
 
-import io.pagewalk.backends.coherent.AtomicPools;
 import io.pagewalk.dma.Device;
 import io.pagewalk.dma.KernelLog;
 import io.pagewalk.dma.KernelTimer;
@@ -10,7 +9,6 @@ import io.pagewalk.dma.Machine;
 import io.pagewalk.dma.memory.Addresses;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
@@ -30,7 +28,7 @@ final class DynamicPools {
     private static final int NO_DELAY = 0;
     private static final IoTlbPool[] NONE = {};
 
-    private final AtomicReference<SwiotlbParameter> defaults;
+    private final SwiotlbDefaults defaults;
     private final PoolMemory memory;
     private final TransientPools transients;
     private final KernelTimer growth;
@@ -47,7 +45,7 @@ final class DynamicPools {
      * @param defaults the size and the areas that the kernel was told, as they are at each moment
      * @param name empty for the default allocator
      */
-    DynamicPools(Machine machine, AtomicReference<SwiotlbParameter> defaults, String name) {
+    DynamicPools(Machine machine, SwiotlbDefaults defaults, String name) {
         String suffix = name.isEmpty() ? "" : ":" + name;
         this.defaults = defaults;
         this.memory = new PoolMemory(machine);
@@ -56,8 +54,8 @@ final class DynamicPools {
         this.growthSite = machine.log().site("swiotlb: growth");
     }
 
-    void takeDecryptedFrom(AtomicPools atomicPools) {
-        memory.takeDecryptedFrom(atomicPools);
+    void takeDecryptedFrom(DecryptedMemory decrypted) {
+        memory.takeDecryptedFrom(decrypted);
     }
 
     /** Begins anew with one pool or none, and without growth. */

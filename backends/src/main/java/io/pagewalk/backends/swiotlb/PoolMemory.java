@@ -4,7 +4,6 @@ import static io.pagewalk.backends.swiotlb.SwiotlbLayout.MIN_SLOTS;
 import static io.pagewalk.backends.swiotlb.SwiotlbLayout.SET_SLOTS;
 import static io.pagewalk.backends.swiotlb.SwiotlbLayout.SLOT_BYTES;
 
-import io.pagewalk.backends.coherent.AtomicPools;
 import io.pagewalk.dma.Device;
 import io.pagewalk.dma.FailurePoint;
 import io.pagewalk.dma.Gfp;
@@ -30,7 +29,7 @@ final class PoolMemory {
     private final ZoneLimits zones;
     private final FailurePoint growthPoint;
     private final FailurePoint transientPoint;
-    private volatile @Nullable AtomicPools decrypted;
+    private volatile @Nullable DecryptedMemory decrypted;
 
     PoolMemory(Machine machine) {
         this.machine = machine;
@@ -40,8 +39,8 @@ final class PoolMemory {
     }
 
     /** Takes memory of transient pools from here, where it has to be decrypted. */
-    void takeDecryptedFrom(AtomicPools pools) {
-        decrypted = pools;
+    void takeDecryptedFrom(DecryptedMemory from) {
+        decrypted = from;
     }
 
     /**
@@ -79,15 +78,15 @@ final class PoolMemory {
     }
 
     private long atOnce(Device device, int cpu, long sizeBytes, long limit) {
-        AtomicPools pools = decrypted;
-        if (pools == null) {
+        DecryptedMemory from = decrypted;
+        if (from == null) {
             return fromPages(transientPoint, sizeBytes, limit);
         }
         if (transientPoint.fails()) {
             return NO_PAGE;
         }
         int flags = zoneFlags(limit) | Gfp.NOWARN;
-        return pools.alloc(device, cpu, pageBytes(sizeBytes), flags, (d, phys, size) -> ends(phys, size, limit));
+        return from.allocBelow(device, cpu, pageBytes(sizeBytes), flags, limit);
     }
 
     /** A lower zone is tried only when pages were had and lie too high. */
@@ -127,8 +126,8 @@ final class PoolMemory {
 
     /** Gives the memory of a transient pool back. */
     void free(IoTlbPool pool) {
-        AtomicPools pools = decrypted;
-        if (pools == null || !pools.free(pool.start(), pageBytes(pool.sizeBytes()))) {
+        DecryptedMemory from = decrypted;
+        if (from == null || !from.free(pool.start(), pageBytes(pool.sizeBytes()))) {
             machine.pages().freePages(pool.start(), Addresses.order(pool.sizeBytes()));
         }
     }

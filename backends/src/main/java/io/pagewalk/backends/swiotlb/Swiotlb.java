@@ -2,7 +2,6 @@ package io.pagewalk.backends.swiotlb;
 
 import static io.pagewalk.backends.swiotlb.SwiotlbLayout.SLOT_SHIFT;
 
-import io.pagewalk.backends.coherent.AtomicPools;
 import io.pagewalk.dma.Device;
 import io.pagewalk.dma.Errno;
 import io.pagewalk.dma.Gfp;
@@ -17,7 +16,6 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
@@ -34,10 +32,10 @@ public final class Swiotlb {
     private final LateBoot lateBoot;
     private final Map<String, SwiotlbPool> restricted = new LinkedHashMap<>();
     private final Map<Device, DeviceIoTlb> devices = new ConcurrentHashMap<>();
-    private final AtomicReference<SwiotlbParameter> defaults;
+    private final SwiotlbDefaults defaults;
     private Runnable giveBack;
 
-    Swiotlb(Machine machine, SwiotlbPool defaultMem, AtomicReference<SwiotlbParameter> defaults, Runnable giveBack) {
+    Swiotlb(Machine machine, SwiotlbPool defaultMem, SwiotlbDefaults defaults, Runnable giveBack) {
         this.machine = machine;
         this.defaultMem = defaultMem;
         this.lateBoot = new LateBoot(machine);
@@ -270,17 +268,17 @@ public final class Swiotlb {
     }
 
     /**
-     * Names the pools that memory of transient pools comes from, since nobody can wait for its decryption
-     * (dma-core:SWD-4). Only a kernel that must decrypt what devices use takes it.
+     * Says where memory of transient pools comes from that would have to be decrypted (dma-core:SWD-4). Only a kernel
+     * that must decrypt what devices use takes it from there.
      *
-     * @param atomicPools the machine's, or null
+     * @param decrypted the machine's, or null
      */
-    public void takeDecryptedFrom(@Nullable AtomicPools atomicPools) {
+    public void takeDecryptedFrom(@Nullable DecryptedMemory decrypted) {
         DynamicPools dynamic = defaultMem.dynamic();
         if (dynamic != null
-                && atomicPools != null
+                && decrypted != null
                 && machine.kernelConfig().arch().forcedDecryption()) {
-            dynamic.takeDecryptedFrom(atomicPools);
+            dynamic.takeDecryptedFrom(decrypted);
         }
     }
 

@@ -12,7 +12,6 @@ import io.pagewalk.dma.memory.Addresses;
 import io.pagewalk.dma.memory.PageAllocator;
 import io.pagewalk.dma.memory.Zone;
 import io.pagewalk.dma.spi.BackendOptions;
-import java.util.concurrent.atomic.AtomicReference;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -71,7 +70,7 @@ public final class SwiotlbBoot {
 
     /** A pool may grow below 4 GiB (SWD-1). */
     private Swiotlb swiotlb(@Nullable IoTlbPool pool, boolean forced) {
-        AtomicReference<SwiotlbParameter> defaults = new AtomicReference<>(parameter);
+        SwiotlbDefaults defaults = new SwiotlbDefaults(parameter);
         SwiotlbPool mem = SwiotlbPool.ofMachine(machine, pool, forced, defaults);
         DynamicPools dynamic = mem.dynamic();
         if (dynamic != null && pool != null) {

@@ -15,7 +15,6 @@ import io.pagewalk.dma.memory.Addresses;
 import io.pagewalk.dma.spi.Metric;
 import io.pagewalk.dma.spi.MetricSink;
 import java.util.List;
-import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
@@ -49,19 +48,16 @@ public final class SwiotlbPool {
     }
 
     /** Makes the machine's default allocator, as its kernel was built. */
-    static SwiotlbPool ofMachine(
-            Machine machine, @Nullable IoTlbPool pool, boolean forced, AtomicReference<SwiotlbParameter> defaults) {
+    static SwiotlbPool ofMachine(Machine machine, @Nullable IoTlbPool pool, boolean forced, SwiotlbDefaults defaults) {
         return new SwiotlbPool(machine, pool, "", forced, false, dynamicPools(machine, defaults, ""));
     }
 
     /** Makes the allocator of a restricted pool, which bounces and allocates everything (SWX-1). */
-    static SwiotlbPool restricted(
-            Machine machine, IoTlbPool pool, String name, AtomicReference<SwiotlbParameter> defaults) {
+    static SwiotlbPool restricted(Machine machine, IoTlbPool pool, String name, SwiotlbDefaults defaults) {
         return new SwiotlbPool(machine, pool, name, true, true, dynamicPools(machine, defaults, name));
     }
 
-    private static @Nullable DynamicPools dynamicPools(
-            Machine machine, AtomicReference<SwiotlbParameter> defaults, String name) {
+    private static @Nullable DynamicPools dynamicPools(Machine machine, SwiotlbDefaults defaults, String name) {
         return machine.kernelConfig().swiotlbDynamic() ? new DynamicPools(machine, defaults, name) : null;
     }
 

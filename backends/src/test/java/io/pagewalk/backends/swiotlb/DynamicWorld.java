@@ -14,7 +14,6 @@ import io.pagewalk.dma.memory.RamMap;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
-import java.util.concurrent.atomic.AtomicReference;
 import org.assertj.core.api.Assertions;
 
 /** A small machine with an allocator that may grow, beside a backend that never bounces. */
@@ -27,7 +26,7 @@ final class DynamicWorld {
     static final long MASK_32 = 0xffff_ffffL;
 
     final Machine machine;
-    final AtomicReference<SwiotlbParameter> defaults;
+    final SwiotlbDefaults defaults;
     final IoTlbPool slots;
     final SwiotlbPool pool;
     final DynamicPools dynamic;
@@ -51,7 +50,7 @@ final class DynamicWorld {
                 .kernelConfig(
                         KernelConfig.distribution().withSwiotlbDynamic(true).withArch(arch))
                 .build();
-        defaults = new AtomicReference<>(parameter);
+        defaults = new SwiotlbDefaults(parameter);
         slots = new IoTlbPool(start, 128 * areas, areas);
         pool = SwiotlbPool.ofMachine(machine, slots, true, defaults);
         dynamic = Objects.requireNonNull(pool.dynamic());

@@ -106,7 +106,7 @@ class PoolPagesTest {
         assertThat(world.pool.isForAlloc()).isFalse();
         assertThat(world.pool.name()).isEmpty();
         SwiotlbPool wifi = SwiotlbPool.restricted(
-                world.machine, world.slots, "wifi", new java.util.concurrent.atomic.AtomicReference<>());
+                world.machine, world.slots, "wifi", new SwiotlbDefaults(SwiotlbParameter.DEFAULT));
         assertThat(wifi.isForAlloc()).isTrue();
         assertThat(wifi.isForced()).isTrue();
         assertThat(wifi.name()).isEqualTo("wifi");
