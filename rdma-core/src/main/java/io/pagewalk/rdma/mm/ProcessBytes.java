@@ -3,6 +3,7 @@ package io.pagewalk.rdma.mm;
 import io.pagewalk.dma.memory.Addresses;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
+import java.util.Arrays;
 import java.util.Objects;
 
 /**
@@ -12,6 +13,8 @@ import java.util.Objects;
  * <p>Thread-safe.
  */
 public abstract sealed class ProcessBytes permits Process {
+    private static final int FIRST_BYTES = 1 << 20;
+
     private final UserMemory memory;
     private final AddressSpace space;
     private final UserAccess access;
@@ -99,9 +102,17 @@ public abstract sealed class ProcessBytes permits Process {
         if (length < 0) {
             throw new IllegalArgumentException("cannot read " + length + " bytes");
         }
-        byte[] bytes = new byte[length];
-        require(read(address, bytes, 0, length));
-        return bytes;
+        // Grown as bytes come, so that a length beyond what is mapped faults before it takes memory.
+        byte[] bytes = new byte[Math.min(length, FIRST_BYTES)];
+        int done = 0;
+        while (true) {
+            require(read(address + done, bytes, done, bytes.length - done));
+            done = bytes.length;
+            if (done == length) {
+                return bytes;
+            }
+            bytes = Arrays.copyOf(bytes, (int) Math.min(length, 2L * done));
+        }
     }
 
     /**

@@ -1,6 +1,7 @@
 package io.pagewalk.rdma.umem;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.pagewalk.dma.Errno;
 import java.util.List;
