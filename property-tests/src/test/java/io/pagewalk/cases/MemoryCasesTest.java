@@ -16,9 +16,11 @@ import io.pagewalk.rdma.mm.FileKind;
 import io.pagewalk.rdma.mm.Mmap;
 import io.pagewalk.rdma.mm.Process;
 import io.pagewalk.rdma.mm.UserFile;
+import io.pagewalk.rdma.rxe.RxeMrs;
 import io.pagewalk.rdma.umem.Umem;
 import io.pagewalk.rdma.umem.UmemResult;
 import io.pagewalk.rdma.umem.Umems;
+import io.pagewalk.rdma.verbs.RegMrChecks;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
@@ -137,6 +139,42 @@ class MemoryCasesTest {
                 .as("over a hole")
                 .isEqualTo(-Errno.ENOMEM);
         assertThat(Objects.requireNonNull(process.fork()).getLong(addr + 64)).isEqualTo(5);
+    }
+
+    @Test
+    @DisplayName("H4")
+    void anAddressForThePeerAtAnotherOffsetInThePageIsRefused() {
+        long user = 0x7f00_0000_0123L;
+        int access = AccessFlags.LOCAL_WRITE;
+        assertThat(RegMrChecks.check(RxeMrs.CAPS, KernelModel.LINUX_6_12, user, 0x10_0123, access))
+                .isZero();
+        assertThat(RegMrChecks.check(RxeMrs.CAPS, KernelModel.LINUX_6_12, user, 0x10_0124, access))
+                .isEqualTo(-Errno.EINVAL);
+        assertThat(RegMrChecks.check(RxeMrs.CAPS, KernelModel.LINUX_6_12, user, 0x10_0000, AccessFlags.REMOTE_WRITE))
+                .as("the offset is looked at before the rights")
+                .isEqualTo(-Errno.EINVAL);
+        assertThat(RegMrChecks.checkPageOffset(user, -1L & ~0xfffL | 0x123)).isZero();
+    }
+
+    @Test
+    @DisplayName("H5")
+    void anOffsetFromTheAddressForThePeerIsOneFromTheUsersAddress(TestMachines machines) {
+        Host host = new Host(machines, KernelModel.LINUX_6_12);
+        long user = 0x1000_0000;
+        int flags = Mmap.MAP_PRIVATE | Mmap.MAP_ANONYMOUS | Mmap.MAP_FIXED;
+        assertThat(host.process.mmap(user, PAGE, Mmap.PROT_READ | Mmap.PROT_WRITE, flags, null, 0))
+                .isEqualTo(user);
+        host.process.putLong(user + 0x10, 0x5eed);
+        assertThat(register(host, user, PAGE, AccessFlags.LOCAL_WRITE)).isZero();
+        try (Umem umem = result.umem()) {
+            umem.setIova(0x10);
+            long userAddr = (0x20 - umem.iova()) + umem.userAddr();
+            assertThat(userAddr).isEqualTo(0x1000_0010);
+            assertThat(host.nic.bus().readLong(umem.dmaAddr(userAddr))).isEqualTo(0x5eed);
+            assertThat(umem.numPages()).as("counted from the address for the peer").isEqualTo(2);
+            umem.setIova(user);
+        }
+        assertThat(host.process.addressSpace().pinnedVm()).isZero();
     }
 
     @Test

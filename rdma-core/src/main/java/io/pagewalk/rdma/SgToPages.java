@@ -8,7 +8,8 @@ import io.pagewalk.dma.scatterlist.SgTable;
  * {@code ib_sg_to_pages}: cuts a mapped list into the pages of a memory region, as far as one region can hold it. The
  * object is the call: it is reused, and holds what the kernel writes to the region and to the caller's offset.
  *
- * <p>Implements rdma:SGP-1 to SGP-11. Allocates nothing. Not thread-safe.
+ * <p>Implements rdma:SGP-1 to SGP-11. Allocates nothing. Not thread-safe. Differs from Linux: a segment that ends in
+ * the last page of 64 bits ends there, where the kernel would go on with page 0.
  */
 public final class SgToPages {
     /*
@@ -93,7 +94,7 @@ public final class SgToPages {
         long page = Addresses.alignDown(dmaAddr, pageBytes);
         if (firstIsSet) {
             page += pageBytes;
-            if (!Addresses.lessThan(page, end)) {
+            if (page == 0 || !Addresses.lessThan(page, end)) {
                 return 0;
             }
         }
@@ -104,7 +105,7 @@ public final class SgToPages {
             }
             prevPage = page;
             page += pageBytes;
-        } while (Addresses.lessThan(page, end));
+        } while (page != 0 && Addresses.lessThan(page, end));
         return 0;
     }
 

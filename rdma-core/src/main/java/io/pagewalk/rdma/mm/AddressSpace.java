@@ -23,7 +23,7 @@ public final class AddressSpace {
 
     AddressSpace(UserMemory memory) {
         this.memory = memory;
-        table = new PageTable(memory.tablePoint());
+        table = new PageTable(memory.tablePoint(), memory.ramPages());
         vmas = new VmaMap(memory.vmaPoint());
         zap = new Zap(memory, table);
         memory.addressSpaces().add(this);
@@ -91,10 +91,17 @@ public final class AddressSpace {
         }
     }
 
-    /** Drops a reference of the structure: {@code mmdrop}. */
+    /**
+     * Drops a reference of the structure: {@code mmdrop}.
+     *
+     * @throws IllegalStateException if there is none but that of the users, or none at all; nothing changes then
+     */
     public void drop() {
         synchronized (memory.lock()) {
             requireStructure();
+            if (structureReferences == 1 && users > 0) {
+                throw new IllegalStateException("nobody grabbed the address space: its one reference is its users'");
+            }
             structureReferences--;
         }
     }

@@ -42,6 +42,16 @@ final class FastPin {
         return done;
     }
 
+    /** Whether it would take a page, which it leaves as it is. */
+    boolean wouldTake(long pte, int gupFlags, ProtectionKeys keys) {
+        if (!entryAllows(pte, gupFlags, keys)) {
+            return false;
+        }
+        long pfn = Pte.pfn(pte);
+        int state = folios.state(pfn);
+        return pageAllows(pfn, state, gupFlags) && !mustBeDropped(pte, pfn, state, gupFlags);
+    }
+
     private boolean takes(long pte, int gupFlags, ProtectionKeys keys) {
         if (!entryAllows(pte, gupFlags, keys)) {
             return false;

@@ -70,6 +70,11 @@ final class FaultHandler {
         if (vma.isAnonymous()) {
             return flags == WRITE ? ownZeroed(space, vma, vpn) : zeroPage(space, vma, vpn);
         }
+        if (vma.has(VmFlags.PFNMAP)) {
+            long pte = entry(vma, vma.filePageOf(vpn), Pte.SPECIAL);
+            space.table().set(vpn, vma.maybeWritable(pte));
+            return Fault.DONE;
+        }
         return vma.file == null ? Fault.BUS : filePage(space, vma, vma.file, vpn, flags);
     }
 

@@ -46,6 +46,7 @@ final class Folios {
     private static final int GROUP_SHIFT = 9;
     private static final int GROUP_FRAMES = 1 << GROUP_SHIFT;
     private static final int LEAF_SHIFT = 9;
+    private static final long END_OF_FRAMES = 1L << (52 - Addresses.PAGE_SHIFT);
 
     private static final class Group {
         final int[] states = new int[GROUP_FRAMES];
@@ -58,6 +59,19 @@ final class Folios {
     private long lastKey = -1;
 
     private Group last = new Group();
+
+    /** Whether there can be such a frame at all: addresses have 52 bits, the most that x86 has. */
+    static boolean isFrame(long pfn) {
+        return Addresses.lessThan(pfn, END_OF_FRAMES);
+    }
+
+    /** Refuses what cannot be a frame. */
+    static long requireFrame(long pfn) {
+        if (!isFrame(pfn)) {
+            throw new IllegalArgumentException("there is no page frame " + Addresses.hex(pfn));
+        }
+        return pfn;
+    }
 
     /** The state of one page: its bits and its order; 0 when it is none of these. */
     int state(long pfn) {

@@ -43,9 +43,9 @@ final class ForkCopy {
         return !needsEntries(vma) || copyEntries(vma);
     }
 
-    /** Pages of files come back with a fault; the process's own, and bare frames, do not. */
+    /** Pages of files and bare frames come back with a fault; the process's own, and those of devices, do not. */
     private static boolean needsEntries(Vma vma) {
-        return vma.hasAnonPages || vma.has(VmFlags.PFNMAP | VmFlags.MIXEDMAP);
+        return vma.hasAnonPages || vma.has(VmFlags.MIXEDMAP);
     }
 
     private boolean copyEntries(Vma vma) {

@@ -2,6 +2,7 @@ package io.pagewalk.rdma.mm;
 
 import io.pagewalk.dma.Errno;
 import io.pagewalk.dma.memory.Addresses;
+import io.pagewalk.dma.memory.DevicePages;
 import org.jspecify.annotations.Nullable;
 
 /** Makes and removes the ranges of an address space: mmap and munmap. Callers hold the lock. Implements rdma:MM-5. */
@@ -57,14 +58,21 @@ final class Mapper {
     }
 
     private long map(long address, long length, int prot, int flags, UserFile.@Nullable Opened opened, long offset) {
+        UserFile file = opened == null ? null : opened.file();
+        if (file != null && file.kind() == FileKind.HUGETLB && !Addresses.isAligned(offset, UserPages.HUGE_BYTES)) {
+            return -Errno.EINVAL;
+        }
         long vmFlags = vmFlagsOf(prot, flags, opened);
         if (vmFlags < 0) {
             return vmFlags;
         }
-        UserFile file = opened == null ? null : opened.file();
         long place = place(address, length, flags, vmFlags);
         if (place < 0) {
             return place;
+        }
+        // Asked first, so that what a fixed range replaces is still there when there is no room for the new one.
+        if (!space.vmas().canAdd()) {
+            return -Errno.ENOMEM;
         }
         long end = place + pageAligned(length);
         if ((flags & Mmap.MAP_FIXED) != 0) {
@@ -72,9 +80,6 @@ final class Mapper {
             if (cleared != 0) {
                 return cleared;
             }
-        }
-        if (!space.vmas().canAdd()) {
-            return -Errno.ENOMEM;
         }
         space.vmas().add(new Vma(place, end, vmFlags, file, offset >>> Addresses.PAGE_SHIFT));
         return place;
@@ -151,30 +156,48 @@ final class Mapper {
         if (place < 0) {
             return place;
         }
+        long endPfn = firstPfn + (pageAligned(length) >>> Addresses.PAGE_SHIFT);
+        if (!Folios.isFrame(firstPfn)
+                || !Folios.isFrame(endPfn - 1)
+                || (withPages && !areDevicePages(firstPfn, endPfn))) {
+            return -Errno.EINVAL;
+        }
         if (!space.vmas().canAdd()) {
             return -Errno.ENOMEM;
         }
         long kind = withPages ? VmFlags.MIXEDMAP : VmFlags.IO | VmFlags.PFNMAP;
         long vmFlags = accessOf(prot) | MAY_ALL | VmFlags.SHARED | VmFlags.MAYSHARE | kind;
-        Vma vma = new Vma(place, place + pageAligned(length), vmFlags, null, 0);
+        Vma vma = new Vma(place, place + pageAligned(length), vmFlags, null, firstPfn);
         space.vmas().add(vma);
-        for (long vpn = vma.firstVpn(); vpn < vma.endVpn(); vpn++) {
-            if (!space.table().prepare(vpn)) {
+        // Bare frames are faulted in, so that a large window costs nothing until it is touched.
+        for (long vpn = vma.firstVpn(); withPages && vpn < vma.endVpn(); vpn++) {
+            if (!mapDevicePage(vma, vpn)) {
                 remove(vma);
                 return -Errno.ENOMEM;
             }
-            mapFrame(vma, vpn, firstPfn + (vpn - vma.firstVpn()), withPages);
         }
         return place;
     }
 
-    private void mapFrame(Vma vma, long vpn, long pfn, boolean withPages) {
-        long pte = FaultHandler.entry(vma, pfn, withPages ? 0 : Pte.SPECIAL);
-        space.table().set(vpn, vma.maybeWritable(pte));
-        if (withPages) {
-            space.memory().pages().get(pfn, 1);
-            space.memory().folios().addMapCount(pfn, 1);
+    private boolean areDevicePages(long firstPfn, long endPfn) {
+        DevicePages devicePages = space.memory().machine().devicePages();
+        for (long pfn = firstPfn; pfn < endPfn; pfn++) {
+            if (devicePages.mapOf(pfn) == null) {
+                return false;
+            }
         }
+        return true;
+    }
+
+    /** False when there is no memory for a table, or the page has as many references as fit. */
+    private boolean mapDevicePage(Vma vma, long vpn) {
+        long pfn = vma.filePageOf(vpn);
+        if (!space.table().prepare(vpn) || !space.memory().machine().frames().tryGet(pfn, 1)) {
+            return false;
+        }
+        space.memory().folios().addMapCount(pfn, 1);
+        space.table().set(vpn, vma.maybeWritable(FaultHandler.entry(vma, pfn, 0)));
+        return true;
     }
 
     // ---- munmap

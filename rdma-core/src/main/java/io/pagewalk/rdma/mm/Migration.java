@@ -116,8 +116,9 @@ final class Migration {
                 continue;
             }
             for (Vma vma : space.vmas().all()) {
-                if (vma.file == file) {
-                    repointRange(space.table(), vma.firstVpn() + vpnOrFilePage - vma.pgoff, count, oldHead, newHead);
+                long at = vma.firstVpn() + vpnOrFilePage - vma.pgoff;
+                if (vma.file == file && at >= vma.firstVpn() && at < vma.endVpn()) {
+                    repointRange(space.table(), at, count, oldHead, newHead);
                 }
             }
         }

@@ -3,6 +3,7 @@ package io.pagewalk.rdma.mm;
 import io.pagewalk.dma.Errno;
 import io.pagewalk.dma.Machine;
 import io.pagewalk.dma.memory.Addresses;
+import org.jspecify.annotations.Nullable;
 
 /**
  * {@code pin_user_pages_fast}: the whole call. Implements rdma:GUP-1 to GUP-3, GUP-6 and GUP-16, of which the WARN has
@@ -12,11 +13,13 @@ final class Pinning {
     private final UserMemory memory;
     private final FastPin fast;
     private final SlowPin slow;
+    private final PinProbe probe;
 
     Pinning(UserMemory memory, Machine machine, FaultHandler faults) {
         this.memory = memory;
         fast = new FastPin(memory, machine);
         slow = new SlowPin(memory, fast, faults);
+        probe = new PinProbe(memory, fast);
     }
 
     int pin(Process process, long userAddr, int nrPages, int gupFlags, long[] pfns) {
@@ -39,6 +42,17 @@ final class Pinning {
             return -Errno.EFAULT;
         }
         return inTwoPhases(process, start >>> Addresses.PAGE_SHIFT, nrPages, gupFlags, pfns);
+    }
+
+    @Nullable PinRefusal refusal(Process process, long userAddr, long nrPages, int gupFlags) {
+        if (nrPages < 0) {
+            throw new IllegalArgumentException("cannot pin " + nrPages + " pages");
+        }
+        if (areContradictory(gupFlags) || (gupFlags & GupFlags.NOFAULT) != 0) {
+            throw new IllegalArgumentException(
+                    "nothing can be foreseen of gup flags " + Addresses.hex(gupFlags) + ": contradictory, or NOFAULT");
+        }
+        return probe.probe(process, userAddr, nrPages, gupFlags);
     }
 
     private static boolean areContradictory(int gupFlags) {

@@ -1,6 +1,8 @@
 package io.pagewalk.rdma.mm;
 
+import io.pagewalk.dma.memory.Addresses;
 import io.pagewalk.dma.memory.PageFrames;
+import java.util.Objects;
 
 /**
  * The pins of one machine's user pages: how they are counted on folios, and how they are dropped.
@@ -55,10 +57,11 @@ public final class Pins {
      *
      * @param pfn the number of the page's frame
      * @return true when it may be
+     * @throws IllegalArgumentException if there is no such frame
      */
     public boolean maybeDmaPinned(long pfn) {
         synchronized (memory.lock()) {
-            int state = folios.state(pfn);
+            int state = folios.state(Folios.requireFrame(pfn));
             return Folios.isLarge(state)
                     ? frames.pinCount(Folios.headOf(pfn, state)) > 0
                     : frames.refCount(pfn) >= GUP_PIN_COUNTING_BIAS;
@@ -71,9 +74,11 @@ public final class Pins {
      * @param firstPfn the number of the first page's frame
      * @param nrPages how many pages
      * @param dirty whether to mark their folios dirty
+     * @throws IllegalArgumentException if there are no such frames, or their number is negative; nothing changes then
      * @throws IllegalStateException if one of them has no pin; pages before it are unpinned then
      */
     public void unpinUserPageRangeDirtyLock(long firstPfn, long nrPages, boolean dirty) {
+        requireRange(firstPfn, nrPages);
         synchronized (memory.lock()) {
             long pfn = firstPfn;
             long endPfn = firstPfn + nrPages;
@@ -89,10 +94,26 @@ public final class Pins {
      * @param pfns the numbers of their frames
      * @param count how many of them
      * @param dirty whether to mark their folios dirty
+     * @throws IllegalArgumentException if one of them is no frame; nothing changes then
+     * @throws IndexOutOfBoundsException if there are not so many; nothing changes then
      * @throws IllegalStateException if one of them has no pin; pages before it are unpinned then
      */
     public void unpinUserPagesDirtyLock(long[] pfns, int count, boolean dirty) {
+        Objects.checkFromIndexSize(0, count, pfns.length);
+        for (int i = 0; i < count; i++) {
+            Folios.requireFrame(pfns[i]);
+        }
         unpin(pfns, 0, count, dirty);
+    }
+
+    private static void requireRange(long firstPfn, long nrPages) {
+        if (nrPages < 0) {
+            throw new IllegalArgumentException("cannot unpin " + nrPages + " pages");
+        }
+        Folios.requireFrame(firstPfn);
+        if (nrPages > 0) {
+            Folios.requireFrame(firstPfn + nrPages - 1);
+        }
     }
 
     void unpin(long[] pfns, int from, int count, boolean dirty) {
@@ -125,8 +146,8 @@ public final class Pins {
         }
         long head = Folios.headOf(pfn, state);
         long inFolio = Math.min(nrPages, head + (1L << Folios.orderOf(state)) - pfn);
-        markDirty(head, dirty);
         frames.unpin(head, (int) inFolio);
+        markDirty(head, dirty);
         released += inFolio;
         memory.pages().put(head, (int) inFolio);
         return inFolio;
@@ -136,9 +157,19 @@ public final class Pins {
         if (!counts(pfn)) {
             return;
         }
+        requirePin(pfn);
         markDirty(pfn, dirty);
         memory.pages().put(pfn, GUP_PIN_COUNTING_BIAS);
         released++;
+    }
+
+    /** Before anything is changed. */
+    private void requirePin(long pfn) {
+        int references = frames.refCount(pfn);
+        if (references < GUP_PIN_COUNTING_BIAS) {
+            throw new IllegalStateException("page frame " + Addresses.hex(pfn) + " has no pin: its " + references
+                    + " references are fewer than the " + GUP_PIN_COUNTING_BIAS + " of one");
+        }
     }
 
     private void markDirty(long headPfn, boolean dirty) {

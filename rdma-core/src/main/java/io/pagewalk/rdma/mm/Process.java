@@ -175,7 +175,9 @@ public final class Process extends ProcessBytes {
         synchronized (memory.lock()) {
             if (!exited) {
                 exited = true;
-                space.putUser();
+                if (space.users() > 0) {
+                    space.putUser();
+                }
             }
         }
     }
@@ -209,6 +211,9 @@ public final class Process extends ProcessBytes {
         if (exited) {
             throw new IllegalStateException("process " + pid + " has exited");
         }
+        if (space.users() == 0) {
+            throw new IllegalStateException("process " + pid + " has no memory any more: its last user was dropped");
+        }
     }
 
     // ---- mapping
@@ -223,10 +228,12 @@ public final class Process extends ProcessBytes {
      * @param file what to map; null for anonymous memory
      * @param offsetBytes where in the file, a multiple of the page size
      * @return the address, or -EINVAL, -EACCES, -EPERM, -EAGAIN or -ENOMEM
+     * @throws IllegalArgumentException if the file is another machine's; nothing changes then
      */
     public long mmap(long address, long length, int prot, int flags, UserFile.@Nullable Opened file, long offsetBytes) {
         synchronized (memory.lock()) {
             requireAlive();
+            requireOfThisMachine(file);
             boolean locked = (flags & Mmap.MAP_LOCKED) != 0;
             int refused = locked ? memoryLock.mayMapLocked(length) : 0;
             if (refused != 0) {
@@ -237,6 +244,12 @@ public final class Process extends ProcessBytes {
                 memoryLock.lockMapped(mapped, length);
             }
             return mapped;
+        }
+    }
+
+    private void requireOfThisMachine(UserFile.@Nullable Opened file) {
+        if (file != null && file.file().memory() != memory) {
+            throw new IllegalArgumentException("process " + pid + " cannot map " + file.file() + " of another machine");
         }
     }
 
@@ -286,7 +299,8 @@ public final class Process extends ProcessBytes {
      * Maps memory of a device that has pages, such as that of a peer on the bus (rdma:GUP-15): MIXEDMAP.
      *
      * @param address where, if nothing is there; 0 for anywhere
-     * @param firstPfn the number of the first frame
+     * @param firstPfn the number of the first frame, which is a page of {@link Machine#devicePages()} as are those
+     *     after it
      * @param length bytes, rounded up to pages
      * @param prot of {@link Mmap}, PROT_*
      * @return the address, or -EINVAL or -ENOMEM
@@ -390,6 +404,24 @@ public final class Process extends ProcessBytes {
         synchronized (memory.lock()) {
             requireAlive();
             return pinning.pin(this, userAddr, nrPages, gupFlags, pfns);
+        }
+    }
+
+    /**
+     * Says where pinning pages would stop, and why, without pinning or faulting in any: what
+     * {@code pin_user_pages_fast} called again and again until it has all would say (rdma:GUP-4 to GUP-8, UMEM-15).
+     * Pages that have to be faulted in or moved are taken to be there: that memory runs out is not foreseen.
+     *
+     * @param userAddr an address in the first page
+     * @param nrPages how many pages
+     * @param gupFlags of {@link GupFlags}, as they may be together and without NOFAULT
+     * @return the first page that cannot be pinned, null when all can
+     * @throws IllegalArgumentException if the number is negative, or the flags contradict each other or have NOFAULT
+     */
+    public @Nullable PinRefusal pinRefusal(long userAddr, long nrPages, int gupFlags) {
+        synchronized (memory.lock()) {
+            requireAlive();
+            return pinning.refusal(this, userAddr, nrPages, gupFlags);
         }
     }
 

@@ -3,6 +3,8 @@ package io.pagewalk.rdma.mm;
 import io.pagewalk.dma.memory.Addresses;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
+import java.util.Arrays;
+import java.util.Objects;
 
 /**
  * The bytes of a process, which it reads and writes by virtual address alone: each page through the page table, with a
@@ -11,6 +13,8 @@ import java.nio.ByteOrder;
  * <p>Thread-safe.
  */
 public abstract sealed class ProcessBytes permits Process {
+    private static final int FIRST_BYTES = 1 << 20;
+
     private final UserMemory memory;
     private final AddressSpace space;
     private final UserAccess access;
@@ -41,8 +45,10 @@ public abstract sealed class ProcessBytes permits Process {
      * @param offset the first index to fill
      * @param length how many
      * @return DONE, or what happened at {@link #faultAddress()}; bytes before it are read
+     * @throws IndexOutOfBoundsException if the array has no such range; nothing is read then
      */
     public Fault read(long address, byte[] dst, int offset, int length) {
+        Objects.checkFromIndexSize(offset, length, dst.length);
         synchronized (memory.lock()) {
             process().requireAlive();
             return access.read(process(), address, dst, offset, length);
@@ -57,8 +63,10 @@ public abstract sealed class ProcessBytes permits Process {
      * @param offset the index of the first
      * @param length how many
      * @return DONE, or what happened at {@link #faultAddress()}; bytes before it are written
+     * @throws IndexOutOfBoundsException if the array has no such range; nothing is written then
      */
     public Fault write(long address, byte[] src, int offset, int length) {
+        Objects.checkFromIndexSize(offset, length, src.length);
         synchronized (memory.lock()) {
             process().requireAlive();
             return access.write(process(), address, src, offset, length);
@@ -87,12 +95,24 @@ public abstract sealed class ProcessBytes permits Process {
      * @param address the first
      * @param length how many
      * @return the bytes
+     * @throws IllegalArgumentException if the length is negative
      * @throws MemoryFaultException if one of them cannot be read
      */
     public byte[] readBytes(long address, int length) {
-        byte[] bytes = new byte[length];
-        require(read(address, bytes, 0, length));
-        return bytes;
+        if (length < 0) {
+            throw new IllegalArgumentException("cannot read " + length + " bytes");
+        }
+        // Grown as bytes come, so that a length beyond what is mapped faults before it takes memory.
+        byte[] bytes = new byte[Math.min(length, FIRST_BYTES)];
+        int done = 0;
+        while (true) {
+            require(read(address + done, bytes, done, bytes.length - done));
+            done = bytes.length;
+            if (done == length) {
+                return bytes;
+            }
+            bytes = Arrays.copyOf(bytes, (int) Math.min(length, 2L * done));
+        }
     }
 
     /**

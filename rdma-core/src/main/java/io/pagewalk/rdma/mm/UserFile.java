@@ -4,6 +4,7 @@ import io.pagewalk.dma.Machine;
 import io.pagewalk.dma.memory.Addresses;
 import java.util.HashMap;
 import java.util.Map;
+import java.util.Objects;
 
 /**
  * A file that processes map: its pages, made zeroed when they are asked for first, and its end. What it holds lives as
@@ -22,7 +23,12 @@ public final class UserFile implements AutoCloseable {
      * @param file the file
      * @param writable whether it was opened for writing too (rdma:MM-5)
      */
-    public record Opened(UserFile file, boolean writable) {}
+    public record Opened(UserFile file, boolean writable) {
+        /** Checks that there is a file. */
+        public Opened {
+            Objects.requireNonNull(file, "file");
+        }
+    }
 
     private final UserMemory memory;
     private final FileKind kind;
@@ -47,9 +53,18 @@ public final class UserFile implements AutoCloseable {
      * @param name what messages call it
      * @param sizeBytes where it ends
      * @return the file, full of zeros
+     * @throws IllegalArgumentException if the end is negative: a file has fewer than 2^63 bytes
      */
     public static UserFile create(Machine machine, FileKind kind, String name, long sizeBytes) {
-        return new UserFile(UserMemory.of(machine), kind, name, sizeBytes);
+        Objects.requireNonNull(kind, "kind");
+        return new UserFile(UserMemory.of(machine), kind, name, requireEnd(sizeBytes));
+    }
+
+    private static long requireEnd(long sizeBytes) {
+        if (sizeBytes < 0) {
+            throw new IllegalArgumentException("a file cannot end at " + sizeBytes + ": 0 to 2^63 - 1");
+        }
+        return sizeBytes;
     }
 
     /**
@@ -95,10 +110,11 @@ public final class UserFile implements AutoCloseable {
      * are until they are unpinned (rdma:MM-12).
      *
      * @param newSizeBytes the new end
+     * @throws IllegalArgumentException if it is negative; nothing changes then
      */
     public void truncate(long newSizeBytes) {
         synchronized (memory.lock()) {
-            sizeBytes = newSizeBytes;
+            sizeBytes = requireEnd(newSizeBytes);
             long firstGone = endPage();
             memory.unmapFilePages(this, firstGone);
             pfnByPage.entrySet().removeIf(entry -> entry.getKey() >= firstGone && drop(entry.getValue()));
@@ -109,8 +125,12 @@ public final class UserFile implements AutoCloseable {
      * Loses a page to a memory error: whoever faults on it from now on fails (rdma:MM-11).
      *
      * @param page which page, from 0; of hugetlb the huge page
+     * @throws IllegalArgumentException if it is negative; nothing changes then
      */
     public void poison(long page) {
+        if (page < 0) {
+            throw new IllegalArgumentException("the pages of a file begin with 0, not " + page);
+        }
         synchronized (memory.lock()) {
             Long before = pfnByPage.put(page, POISONED);
             if (before != null && before >= 0) {
@@ -137,6 +157,10 @@ public final class UserFile implements AutoCloseable {
     }
 
     // ---- for mappings; callers hold the lock
+
+    UserMemory memory() {
+        return memory;
+    }
 
     void addUser() {
         users++;
@@ -178,6 +202,20 @@ public final class UserFile implements AutoCloseable {
     /** Whether asking for a page makes none: it is there already, or cannot be. */
     boolean holdsOrEndsBefore(long page) {
         return page >= endPage() || pfnByPage.containsKey(page);
+    }
+
+    /**
+     * The first page from one on that asking for can never make: lost, or behind the end; 2^63-1 when there is none.
+     */
+    long firstUnavailable(long page, long beforePage) {
+        long first = beforePage > endPage() ? Math.max(page, endPage()) : Long.MAX_VALUE;
+        for (Map.Entry<Long, Long> entry : pfnByPage.entrySet()) {
+            long each = entry.getKey();
+            if (entry.getValue() == POISONED && each >= page && each < beforePage) {
+                first = Math.min(first, each);
+            }
+        }
+        return first;
     }
 
     /** What a negative frame number stands for. */

@@ -108,9 +108,11 @@ public final class UserMemory {
      * be moved (rdma:GUP-13, GUP-14).
      *
      * @param pfn the number of its frame, which a process or file has
+     * @throws IllegalArgumentException if there is no such frame, or nobody has it
      */
     public void markDeviceCoherent(long pfn) {
         synchronized (lock) {
+            requireFolio(pfn);
             folios.setOnFolio(pfn, Folios.DEVICE_COHERENT);
         }
     }
@@ -119,9 +121,11 @@ public final class UserMemory {
      * Says that a page lies in a block that is being taken out of use (rdma:GUP-13).
      *
      * @param pfn the number of its frame, which a process or file has
+     * @throws IllegalArgumentException if there is no such frame, or nobody has it
      */
     public void markIsolated(long pfn) {
         synchronized (lock) {
+            requireFolio(pfn);
             folios.setOnFolio(pfn, Folios.ISOLATED);
         }
     }
@@ -131,10 +135,17 @@ public final class UserMemory {
      *
      * @param pfn the number of its frame
      * @return true for pages of {@link FileKind#FSDAX} and {@link FileKind#DEVICE_DAX}
+     * @throws IllegalArgumentException if there is no such frame
      */
     public boolean isPersistent(long pfn) {
         synchronized (lock) {
-            return folios.has(pfn, Folios.PERSISTENT);
+            return folios.has(Folios.requireFrame(pfn), Folios.PERSISTENT);
+        }
+    }
+
+    private void requireFolio(long pfn) {
+        if (folios.state(Folios.requireFrame(pfn)) == 0) {
+            throw new IllegalArgumentException("no process and no file has page frame " + Addresses.hex(pfn));
         }
     }
 
@@ -154,6 +165,11 @@ public final class UserMemory {
 
     UserPages pages() {
         return pages;
+    }
+
+    /** How many pages of RAM the machine has. */
+    long ramPages() {
+        return machine.ram().sizeBytes() >>> Addresses.PAGE_SHIFT;
     }
 
     FailurePoint tablePoint() {

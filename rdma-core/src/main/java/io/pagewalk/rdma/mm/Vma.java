@@ -18,7 +18,7 @@ final class Vma {
     /** What the bytes come from; null for anonymous memory and bare frame numbers. */
     final @Nullable UserFile file;
 
-    /** Which page of the file is the first. */
+    /** Which page of the file is the first, or which frame, of bare ones. */
     long pgoff;
 
     /** Whether a page of the process's own was ever put here, so that fork has to look. */

@@ -81,6 +81,9 @@ public final class RxeMrs {
      * @return the number of the registration, positive; or with nothing held -EOPNOTSUPP for rights, -ENOMEM, -EINVAL
      *     for more regions than may be, what {@link Umems#get} gave, or -EINVAL for FLUSH_PERSISTENT on other memory
      *     than persistent
+     * @throws IllegalArgumentException when the process is of another machine
+     * @throws IllegalStateException when the process has exited
+     * @throws IndexOutOfBoundsException when there is no such CPU
      */
     public int regUserMr(int cpu, Process process, long userAddr, long sizeBytes, int access, UmemResult result) {
         if ((access & ~ACCESS_SUPPORTED) != 0) {
@@ -93,15 +96,25 @@ public final class RxeMrs {
         if (index < 0) {
             return index;
         }
+        int answer = -1;
+        try {
+            answer = register(index, cpu, process, userAddr, sizeBytes, access, result);
+        } finally {
+            if (answer < 0) {
+                pool.remove(index);
+            }
+        }
+        return answer;
+    }
+
+    /** The number, or why not. */
+    private int register(
+            int index, int cpu, Process process, long userAddr, long sizeBytes, int access, UmemResult result) {
         int error = umems.get(device, cpu, process, userAddr, sizeBytes, access, result);
         if (error == 0) {
             error = finish(index, access, result.umem(), cpu);
         }
-        if (error != 0) {
-            pool.remove(index);
-            return error;
-        }
-        return index;
+        return error == 0 ? index : error;
     }
 
     private int finish(int index, int access, Umem umem, int cpu) {
@@ -153,8 +166,11 @@ public final class RxeMrs {
      * @param cpu who calls
      * @param index its number
      * @throws IllegalArgumentException when there is none of that number; nothing changes then
+     * @throws IndexOutOfBoundsException when there is no such CPU; nothing changes then
+     * @throws IllegalStateException when its memory was released by other hands; the number is free then
      */
     public void deregMr(int cpu, int index) {
+        device.dma(cpu);
         RxeMr mr;
         synchronized (mrs) {
             mr = mrs.remove(index);
@@ -162,8 +178,11 @@ public final class RxeMrs {
         if (mr == null) {
             throw new IllegalArgumentException("no memory is registered under the number " + index);
         }
-        umems.release(mr.umem(), cpu);
-        pool.remove(index);
+        try {
+            umems.release(mr.umem(), cpu);
+        } finally {
+            pool.remove(index);
+        }
     }
 
     /**

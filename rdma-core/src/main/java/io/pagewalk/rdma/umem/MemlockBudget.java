@@ -10,20 +10,14 @@ import io.pagewalk.rdma.mm.Process;
  *
  * @param limitBytes RLIMIT_MEMLOCK, unsigned; all ones for none
  * @param capIpcLock whether the limit does not count
- * @param pinnedPages what registrations that live are charged
+ * @param pinnedPages what registrations that live are charged; signed, since a driver that moved a region inside its
+ *     page gives back another number than was charged (rdma:UMEM-23)
  */
 public record MemlockBudget(long limitBytes, boolean capIpcLock, long pinnedPages) {
     /** The value of a limit that is none. */
     public static final long UNLIMITED = -1L;
 
     private static final long MAX_PAGES = 0xffff_ffffL;
-
-    /** Checks the count. */
-    public MemlockBudget {
-        if (pinnedPages < 0) {
-            throw new IllegalArgumentException("a process cannot have " + pinnedPages + " pages pinned");
-        }
-    }
 
     /**
      * The budget of a process as it is now.

@@ -84,15 +84,16 @@ public record Preflight(MemlockBudget before, MemlockBudget after, List<Outcome>
         if (first != 0) {
             return new Outcome(request, pages, aligned, 0, first, budget.pinnedPages());
         }
-        long fitting = Math.min(request.count, roomFor(budget, pages));
+        long fitting = Addresses.min(request.count, roomFor(budget, pages));
         long pinned = budget.pinnedPages() + fitting * pages;
         return new Outcome(request, pages, aligned, fitting, fitting == request.count ? 0 : -Errno.ENOMEM, pinned);
     }
 
     /** How many buffers of so many pages fit. */
     private static long roomFor(MemlockBudget budget, long pages) {
-        long most = budget.capIpcLock() ? Long.MAX_VALUE : Math.min(budget.limitPages(), Long.MAX_VALUE);
-        return (most - budget.pinnedPages()) / pages;
+        long most = budget.capIpcLock() ? Long.MAX_VALUE : budget.limitPages();
+        // Less than none pinned is room as well; the sum stays below 2^64.
+        return Long.divideUnsigned(most - budget.pinnedPages(), pages);
     }
 
     /**
@@ -136,6 +137,8 @@ public record Preflight(MemlockBudget before, MemlockBudget after, List<Outcome>
                 pages = sum;
             }
         }
-        return pages > -1L >>> Addresses.PAGE_SHIFT ? MemlockBudget.UNLIMITED : pages << Addresses.PAGE_SHIFT;
+        return pages > -1L >>> Addresses.PAGE_SHIFT
+                ? MemlockBudget.UNLIMITED
+                : Math.max(0, pages) << Addresses.PAGE_SHIFT;
     }
 }

@@ -86,8 +86,10 @@ public sealed class UmemRegion permits Umem {
      *
      * @param pageSize a block's size, a power of two
      * @return the count, unsigned
+     * @throws IllegalArgumentException when the size is no power of two
      */
     public final long numDmaBlocks(long pageSize) {
+        requirePowerOfTwo(pageSize);
         long bytes = Addresses.alignUp(iova + lengthBytes, pageSize) - Addresses.alignDown(iova, pageSize);
         return Long.divideUnsigned(bytes, pageSize);
     }
@@ -115,9 +117,18 @@ public sealed class UmemRegion permits Umem {
      *
      * @param pageSize a block's size, a power of two
      * @return bytes below that size
+     * @throws IllegalArgumentException when the size is no power of two
+     * @throws IndexOutOfBoundsException when the list is empty, as after a release
      */
     public final long dmaOffset(long pageSize) {
+        requirePowerOfTwo(pageSize);
         return (table.dmaAddr(0) + offset()) & (pageSize - 1);
+    }
+
+    private static void requirePowerOfTwo(long pageSize) {
+        if (Long.bitCount(pageSize) != 1) {
+            throw new IllegalArgumentException("blocks of " + Addresses.hex(pageSize) + " bytes: no power of two");
+        }
     }
 
     /**
@@ -151,6 +162,7 @@ public sealed class UmemRegion permits Umem {
      * @param pageSizes the sizes that the device has, each a bit
      * @param offsetMask the bits of the offset that it can hold
      * @return the largest size, or 0 when none will do
+     * @throws IndexOutOfBoundsException when the list is empty, as after a release; nothing changes then
      */
     public final long findBestPgoff(long pageSizes, long offsetMask) {
         return findBestPgsz(pageSizes, (table.dmaAddr(0) + offset()) & offsetMask);

@@ -18,6 +18,7 @@ import io.pagewalk.rdma.mm.GupFlags;
 import io.pagewalk.rdma.mm.Pins;
 import io.pagewalk.rdma.mm.Process;
 import io.pagewalk.rdma.mm.UserMemory;
+import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -92,11 +93,12 @@ public final class Umems {
      * @return 0; with nothing held and nothing charged -EINVAL, -EPERM, -EOPNOTSUPP or -ENOMEM of the checks, or what
      *     pinning, listing or mapping gave
      * @throws IllegalArgumentException when device or process is of another machine
-     * @throws IllegalStateException when the process has exited; nothing changes then
+     * @throws IllegalStateException when the process has exited, or exits meanwhile; nothing is held then
      * @throws IndexOutOfBoundsException when there is no such CPU
      */
     public int get(
             IbDevice device, int cpu, Process process, long userAddr, long sizeBytes, int access, UmemResult result) {
+        Objects.requireNonNull(result, "result");
         requireReady(device, process);
         IbDma dma = device.dma(cpu);
         int refused = refuse(process, userAddr, sizeBytes, access, result);
@@ -109,12 +111,15 @@ public final class Umems {
         AddressSpace owner = process.addressSpace();
         Umem umem = new Umem(this, device, cpu, owner, userAddr, sizeBytes, access, new SgAppendTable());
         owner.grab();
-        int error = fill(umem, process, dma, access, result);
-        if (error != 0) {
-            owner.drop();
-            return error;
+        int error = -1;
+        try {
+            error = fill(umem, process, dma, access, result);
+        } finally {
+            if (error != 0) {
+                owner.drop();
+            }
         }
-        return result.made(umem);
+        return error == 0 ? result.made(umem) : error;
     }
 
     private void requireReady(IbDevice device, Process process) {
@@ -158,15 +163,21 @@ public final class Umems {
         if (error != 0) {
             return error;
         }
-        error = pinAll(umem, process, dma, npages, result);
-        if (error == 0) {
-            error = map(umem, dma, access, result);
+        int failed = -1;
+        try {
+            failed = pinAndMap(umem, process, dma, access, result);
+        } finally {
+            if (failed != 0) {
+                unpinAndFree(umem, false);
+                umem.owner().subPinnedVm(umem.numPages());
+            }
         }
-        if (error != 0) {
-            unpinAndFree(umem, false);
-            umem.owner().subPinnedVm(umem.numPages());
-        }
-        return error;
+        return failed;
+    }
+
+    private int pinAndMap(Umem umem, Process process, IbDma dma, int access, UmemResult result) {
+        int error = pinAll(umem, process, dma, umem.numPages(), result);
+        return error == 0 ? map(umem, dma, access, result) : error;
     }
 
     /** Charges the whole range at once, so that two registrations cannot both take the last pages (UMEM-10). */
@@ -190,7 +201,7 @@ public final class Umems {
     /** Pins batch after batch into the table (UMEM-15, UMEM-16). */
     private int pinAll(Umem umem, Process process, IbDma dma, long npages, UmemResult result) {
         long[] pfns = new long[BATCH_PAGES];
-        int gupFlags = gupFlags(umem.isWritable());
+        int gupFlags = gupFlags(umem.isWritable(), forcing);
         long maxSegmentBytes = dma.maxSegmentBytes();
         long cur = umem.userAddr() & Addresses.PAGE_MASK;
         long left = npages;
@@ -211,7 +222,7 @@ public final class Umems {
     }
 
     /** FORCE is a 5.x kernel's way to a page of its own for a registration that only reads (UMEM-11, UMEM-12). */
-    private int gupFlags(boolean writable) {
+    static int gupFlags(boolean writable, boolean forcing) {
         if (forcing) {
             return GupFlags.WRITE | GupFlags.LONGTERM | (writable ? 0 : GupFlags.FORCE);
         }
@@ -268,12 +279,13 @@ public final class Umems {
      * @param umem the registration
      * @param cpu who calls
      * @throws IllegalStateException when it was released already, or is another machine's; nothing changes then
+     * @throws IndexOutOfBoundsException when there is no such CPU; nothing changes then
      */
     public void release(Umem umem, int cpu) {
-        IbDma dma = umem.device().dma(cpu);
         if (umem.device().machine() != machine) {
             throw new IllegalStateException("umem " + umem + " is of another machine");
         }
+        IbDma dma = umem.device().dma(cpu);
         umem.markReleased();
         dma.unmapSgTable(umem.table(), DmaDirection.BIDIRECTIONAL, DmaAttrs.NONE);
         unpinAndFree(umem, umem.isWritable());

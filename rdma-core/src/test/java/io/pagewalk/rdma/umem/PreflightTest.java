@@ -113,9 +113,26 @@ class PreflightTest {
         assertThat(Preflight.of(new MemlockBudget(0, false, 3), List.of(new Preflight.Request(USER, 4096, 1)))
                         .neededLimitBytes())
                 .isEqualTo(4 * 4096);
-        assertThatThrownBy(() -> new MemlockBudget(0, false, -1))
-                .isInstanceOf(IllegalArgumentException.class)
-                .hasMessageContaining("-1 pages");
+    }
+
+    @Test
+    @DisplayName(
+            "rdma:UMEM-23: a driver that moved a region can leave less than nothing pinned, which is judged as well")
+    void lessThanNothingPinnedIsRoom() {
+        MemlockBudget budget = new MemlockBudget(64 * KIB, false, -1);
+        assertThat(budget.judge(USER, 2 * 4096)).isZero();
+        assertThat(budget.judge(USER, 0x11000)).isZero();
+        assertThat(budget.judge(USER, 0x12000)).isEqualTo(-Errno.ENOMEM);
+        assertThat(new MemlockBudget(64 * KIB, false, -3).judge(USER, 4096))
+                .as("the kernel compares unsigned")
+                .isEqualTo(-Errno.ENOMEM);
+        assertThat(only(budget, USER, 4096, 20).fitting()).isEqualTo(17);
+        assertThat(only(budget, USER, 4096, 20).pinnedAfter()).isEqualTo(16);
+        MemlockBudget capable = new MemlockBudget(64 * KIB, true, -5);
+        assertThat(only(capable, USER, 4096, 20).fitting()).isEqualTo(20);
+        assertThat(Preflight.of(budget, List.of(new Preflight.Request(USER, 4096, 1)))
+                        .neededLimitBytes())
+                .isZero();
     }
 
     @Test
