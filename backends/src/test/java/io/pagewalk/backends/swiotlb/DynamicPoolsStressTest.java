@@ -40,10 +40,13 @@ class DynamicPoolsStressTest {
         assertThat(world.allocatedPages()).isEqualTo((world.pool.slots() - 128) / 2);
     }
 
-    /** Each thread keeps a few mappings alive, whose bounce buffers hold its own pattern; one of them moves time. */
+    /**
+     * Each thread alone needs more than the first pool has, for mappings whose bounce buffers hold its own pattern; one
+     * of them moves time.
+     */
     private void run(Device device, int cpu) {
         SplittableRandom random = new SplittableRandom(cpu);
-        long[] tlbAddrs = new long[4];
+        long[] tlbAddrs = new long[8];
         int[] sizes = new int[tlbAddrs.length];
         long orig = 0x10_0000L + cpu * 0x2_0000L;
         world.fill(orig, 0x2_0000, cpu + 1);
