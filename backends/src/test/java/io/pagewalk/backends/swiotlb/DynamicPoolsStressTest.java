@@ -36,7 +36,8 @@ class DynamicPoolsStressTest {
         assertThat(world.held()).isEmpty();
         assertThat(world.broken()).isEmpty();
         assertThat(world.pool.transientSlots()).isZero();
-        assertThat(world.pool.slots()).as("it has grown").isGreaterThan(128);
+        // Whether there was room to grow at the moment of the work depends on the threads; what was taken for it does
+        // not.
         assertThat(world.allocatedPages()).isEqualTo((world.pool.slots() - 128) / 2);
     }
 
