@@ -171,7 +171,9 @@ class MemoryCasesTest {
             long userAddr = (0x20 - umem.iova()) + umem.userAddr();
             assertThat(userAddr).isEqualTo(0x1000_0010);
             assertThat(host.nic.bus().readLong(umem.dmaAddr(userAddr))).isEqualTo(0x5eed);
-            assertThat(umem.numPages()).as("counted from the address for the peer").isEqualTo(2);
+            assertThat(umem.numPages())
+                    .as("counted from the address for the peer")
+                    .isEqualTo(2);
             umem.setIova(user);
         }
         assertThat(host.process.addressSpace().pinnedVm()).isZero();

@@ -102,13 +102,62 @@ final class HostileMemory {
             .toList();
 
     private static final long[] NUMBERS = {
-        0, 1, 2, 3, 4095, 4096, 4097, 8192, 1 << 16, 1 << 21, 1L << 30, 1L << 31, 1L << 32, 1L << 40, 1L << 44, 1L << 52,
-        0x7fff_ffff_efffL, 0x7fff_ffff_f000L, 0x8000_0000_0000L, Long.MAX_VALUE, Long.MIN_VALUE, -1, -2, -4095, -4096,
-        -4097, -(1L << 21)
+        0,
+        1,
+        2,
+        3,
+        4095,
+        4096,
+        4097,
+        8192,
+        1 << 16,
+        1 << 21,
+        1L << 30,
+        1L << 31,
+        1L << 32,
+        1L << 40,
+        1L << 44,
+        1L << 52,
+        0x7fff_ffff_efffL,
+        0x7fff_ffff_f000L,
+        0x8000_0000_0000L,
+        Long.MAX_VALUE,
+        Long.MIN_VALUE,
+        -1,
+        -2,
+        -4095,
+        -4096,
+        -4097,
+        -(1L << 21)
     };
     private static final int[] INTS = {
-        0, 1, 2, 3, 7, 8, 16, 0x20, 0x22, 0x100, 0x101, 0x108, 0x40022, 0x40021, 4, 10, 14, 18, 100, 0x2022, 0x31, 512,
-        4096, -1, -2, Integer.MAX_VALUE, Integer.MIN_VALUE
+        0,
+        1,
+        2,
+        3,
+        7,
+        8,
+        16,
+        0x20,
+        0x22,
+        0x100,
+        0x101,
+        0x108,
+        0x40022,
+        0x40021,
+        4,
+        10,
+        14,
+        18,
+        100,
+        0x2022,
+        0x31,
+        512,
+        4096,
+        -1,
+        -2,
+        Integer.MAX_VALUE,
+        Integer.MIN_VALUE
     };
 
     private final Map<Class<?>, List<@Nullable Object>> pool = new HashMap<>();
@@ -137,7 +186,9 @@ final class HostileMemory {
         pool.put(byte[].class, List.of(new byte[0], new byte[16], new byte[5000]));
         pool.put(PageSetter.class, List.of((PageSetter) page -> page % 8192 == 0 ? 0 : -12));
         pool.put(String.class, List.of("", "name"));
-        pool.put(BlockIterator.class, List.of(new BlockIterator(), new BlockIterator(BlockIterator.Rule.ONE_SEGMENT_A_STEP)));
+        pool.put(
+                BlockIterator.class,
+                List.of(new BlockIterator(), new BlockIterator(BlockIterator.Rule.ONE_SEGMENT_A_STEP)));
         pool.put(SgToPages.class, List.of(new SgToPages()));
         pool.put(DeviceCaps.class, List.of(RxeMrs.CAPS));
         pool.put(List.class, List.of(List.of(), List.of(1)));
@@ -209,7 +260,8 @@ final class HostileMemory {
             arguments[i] = valueOf(member.getParameterTypes()[i], choices.get(3 + i % (choices.size() - 3)));
         }
         if (isTrusted(member)) {
-            arguments[arguments.length - 2] = member.getParameterTypes()[0] == long.class ? (Object) (-1L) : (Object) (-3);
+            arguments[arguments.length - 2] =
+                    member.getParameterTypes()[0] == long.class ? (Object) (-1L) : (Object) (-3);
         }
         if (member.getName().equals("takePagesFrom")) {
             arguments[0] = null;
@@ -237,12 +289,16 @@ final class HostileMemory {
             refused++;
             requireDocumented(thrown, arguments);
             if (isRefusal(thrown)) {
-                assertThat(fingerprint()).as("what changed although %s%s", thrown, text()).isEqualTo(before);
+                assertThat(fingerprint())
+                        .as("what changed although %s%s", thrown, text())
+                        .isEqualTo(before);
             }
         } catch (ReflectiveOperationException | IllegalArgumentException e) {
             throw new LinkageError(text(), e);
         }
-        assertThat((System.nanoTime() - start) / 1_000_000).as("ms of %s", text()).isLessThan(10_000);
+        assertThat((System.nanoTime() - start) / 1_000_000)
+                .as("ms of %s", text())
+                .isLessThan(10_000);
         assertThat(pinsHeld()).as("pins, like what is registered,%s", text()).isEqualTo(pagesRegistered());
     }
 

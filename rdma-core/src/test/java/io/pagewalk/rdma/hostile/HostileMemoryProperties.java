@@ -17,7 +17,8 @@ import net.jqwik.api.statistics.Statistics;
 
 /**
  * Null, negative, unaligned, wrapping and huge, in any order of calls, on what is gone, and with objects of another
- * machine: an errno or a documented exception, nothing changed by what is refused, and everything given back at the end.
+ * machine: an errno or a documented exception, nothing changed by what is refused, and everything given back at the
+ * end.
  */
 class HostileMemoryProperties {
     private static final Duration LONGEST = Duration.ofSeconds(60);
