@@ -194,6 +194,7 @@ class HostileRegistrationTest {
     }
 
     @Test
+    @SuppressWarnings("NullAway") // null is what is tested
     void filesEndBelowTwoToThe63() {
         assertThatThrownBy(() -> UserFile.create(world.machine, FileKind.SHMEM, "f", -1))
                 .hasMessageContaining("cannot end at -1");
@@ -221,6 +222,7 @@ class HostileRegistrationTest {
     // ---- registrations
 
     @Test
+    @SuppressWarnings("NullAway") // null is what is tested
     void aRegistrationWithoutAResultHoldsNothing() {
         long addr = world.anon(1);
         assertThatThrownBy(() -> world.umems.get(world.device, 0, world.process, addr, PAGE, 0, null))
