@@ -153,7 +153,7 @@ class MemoryCasesTest {
         assertThat(RegMrChecks.check(RxeMrs.CAPS, KernelModel.LINUX_6_12, user, 0x10_0000, AccessFlags.REMOTE_WRITE))
                 .as("the offset is looked at before the rights")
                 .isEqualTo(-Errno.EINVAL);
-        assertThat(RegMrChecks.checkPageOffset(user, -1L & ~0xfffL | 0x123)).isZero();
+        assertThat(RegMrChecks.checkPageOffset(user, (-1L & ~0xfffL) | 0x123)).isZero();
     }
 
     @Test

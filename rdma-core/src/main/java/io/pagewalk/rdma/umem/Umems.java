@@ -278,7 +278,8 @@ public final class Umems {
      *
      * @param umem the registration
      * @param cpu who calls
-     * @throws IllegalStateException when it was released already, or is another machine's; nothing changes then
+     * @throws IllegalStateException when it was released already, or is another machine's; nothing changes then. Also
+     *     when the machine is closed and its IOMMU cannot unmap any more; the pages and the charge are given back then
      * @throws IndexOutOfBoundsException when there is no such CPU; nothing changes then
      */
     public void release(Umem umem, int cpu) {
@@ -287,10 +288,13 @@ public final class Umems {
         }
         IbDma dma = umem.device().dma(cpu);
         umem.markReleased();
-        dma.unmapSgTable(umem.table(), DmaDirection.BIDIRECTIONAL, DmaAttrs.NONE);
-        unpinAndFree(umem, umem.isWritable());
-        umem.owner().subPinnedVm(umem.numPages());
-        umem.owner().drop();
+        try {
+            dma.unmapSgTable(umem.table(), DmaDirection.BIDIRECTIONAL, DmaAttrs.NONE);
+        } finally {
+            unpinAndFree(umem, umem.isWritable());
+            umem.owner().subPinnedVm(umem.numPages());
+            umem.owner().drop();
+        }
     }
 
     // ---- convenience

@@ -260,8 +260,9 @@ final class HostileMemory {
             arguments[i] = valueOf(member.getParameterTypes()[i], choices.get(3 + i % (choices.size() - 3)));
         }
         if (isTrusted(member)) {
-            arguments[arguments.length - 2] =
-                    member.getParameterTypes()[0] == long.class ? (Object) (-1L) : (Object) (-3);
+            arguments[arguments.length - 2] = member.getParameterTypes()[0] == long.class
+                    ? (Object) Long.valueOf(-1)
+                    : (Object) Integer.valueOf(-3);
         }
         if (member.getName().equals("takePagesFrom")) {
             arguments[0] = null;

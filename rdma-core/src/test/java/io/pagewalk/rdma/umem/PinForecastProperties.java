@@ -24,6 +24,7 @@ import net.jqwik.api.statistics.Statistics;
 /** What is foreseen is what comes, and looking changes nothing (rdma:GUP-3 to GUP-8, UMEM-3 to UMEM-15). */
 class PinForecastProperties {
     private static final long BASE = 0x7000_0000_0000L;
+    private static final List<FileKind> KINDS = List.of(FileKind.values());
     private static final int SLOTS = 6;
     private static final int SLOT_PAGES = 4;
 
@@ -80,7 +81,7 @@ class PinForecastProperties {
                 case 6 ->
                     process.madvise(page(step), PAGE, step.choice % 4 == 0 ? Mmap.MADV_HWPOISON : Mmap.MADV_DONTNEED);
                 case 7 -> process.fork();
-                default -> process.setPkru(step.choice % 16 == 0 ? step.choice / 16 << 2 : 0);
+                default -> process.setPkru(step.choice % 16 == 0 ? (step.choice / 16) << 2 : 0);
             }
         }
 
@@ -90,11 +91,11 @@ class PinForecastProperties {
             boolean shared = step.page % 2 == 0;
             int prot = step.page / 2 % 8;
             int flags = (shared ? Mmap.MAP_SHARED : Mmap.MAP_PRIVATE) | Mmap.MAP_FIXED;
-            int kinds = FileKind.values().length;
+            int kinds = KINDS.size();
             int choice = step.choice % (kinds + 4);
             if (choice < kinds) {
-                FileKind kind = FileKind.values()[choice];
-                long size = (step.choice % 3 == 0 ? SLOT_PAGES - 1 : SLOT_PAGES) * PAGE;
+                FileKind kind = KINDS.get(choice);
+                long size = (long) PAGE * (step.choice % 3 == 0 ? SLOT_PAGES - 1 : SLOT_PAGES);
                 UserFile file = UserFile.create(world.machine, kind, "f", size);
                 process.mmap(
                         addr,

@@ -23,6 +23,7 @@ final class InvalidationQueue {
     private final long queuePhysAddr;
     private final long statusPhysAddr;
     private final SpinLock lock = new SpinLock();
+    private boolean closed;
     private int tail;
 
     InvalidationQueue(RegisterFile registers, PhysicalMemory memory, long queuePhysAddr, long statusPhysAddr) {
@@ -43,10 +44,14 @@ final class InvalidationQueue {
      * Submits one descriptor and a wait, and returns when the unit has done both.
      *
      * @return 0, or -EINVAL when the unit refused the descriptor
+     * @throws IllegalStateException when the unit was switched off for good, and would never answer
      */
     int submit(long low, long high) {
         lock.lock();
         try {
+            if (closed) {
+                throw new IllegalStateException("the machine is closed: its IOMMU invalidates nothing any more");
+            }
             put(tail, low, high);
             int waitIndex = (tail + 1) & (ENTRIES - 1);
             long status = statusPhysAddr + (long) Integer.BYTES * waitIndex;
@@ -55,6 +60,16 @@ final class InvalidationQueue {
             tail = (tail + 2) & (ENTRIES - 1);
             registers.write64(VtdRegisters.IQT, (long) tail << 4);
             return await(status);
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    /** No unit reads the queue from now on, and its pages are somebody else's. */
+    void close() {
+        lock.lock();
+        try {
+            closed = true;
         } finally {
             lock.unlock();
         }

@@ -340,6 +340,7 @@ public final class VtdDriver implements IommuDriver {
             return;
         }
         closed = true;
+        queue.close();
         registers.write32(VtdRegisters.GCMD, 0);
         domains.forEach(domain -> domain.table().destroy());
         domains.clear();
