@@ -164,7 +164,7 @@ final class RecordedMachine implements AutoCloseable {
 
     /** Whether an address lies in the bounce pool. */
     boolean isInPool(long physAddr) {
-        return pool.contains(physAddr);
+        return pool.contains(device(), physAddr);
     }
 
     /** Slots of the pool in use, {@code io_tlb_used}. */
