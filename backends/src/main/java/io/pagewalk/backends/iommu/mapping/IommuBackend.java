@@ -20,6 +20,7 @@ import io.pagewalk.dma.spi.DmaOps;
 import io.pagewalk.dma.spi.Metric;
 import io.pagewalk.dma.spi.MetricSink;
 import java.util.List;
+import java.util.Objects;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
@@ -28,7 +29,7 @@ import org.jspecify.annotations.Nullable;
  * A machine with an IOMMU: a default domain for each group of devices, and {@link Iommu} for what goes beyond the DMA
  * API.
  *
- * <p>Implements iommu:DINIT-11 and, with its helpers, CORE-2 to CORE-9, GRP-2 to GRP-5. Attaching is for one thread.
+ * <p>Implements iommu:DINIT-11 and, with its helpers, CORE-2 to CORE-9, GRP-1 to GRP-6. Attaching is for one thread.
  */
 public final class IommuBackend implements DmaBackend, Iommu {
     private final Machine machine;
@@ -78,13 +79,12 @@ public final class IommuBackend implements DmaBackend, Iommu {
     @Override
     public DmaOps attach(Device device) {
         RegionList.reportInsane(device);
-        String name = device.config().iommuGroup();
-        IommuGroup group = name == null ? null : groups.named(name);
+        IommuGroup group = groups.find(device);
         if (group == null) {
-            group = new IommuGroup(defaults.make(device));
+            group = new IommuGroup(defaults.make(device), blocked);
         }
         defaults.join(group, device);
-        groups.put(device, name, group);
+        groups.put(device, group);
         return opsOf(device, group.defaultDomain());
     }
 
@@ -171,6 +171,31 @@ public final class IommuBackend implements DmaBackend, Iommu {
     }
 
     @Override
+    public int useDefaultDomain(Device device) {
+        return groups.of(device).use();
+    }
+
+    @Override
+    public void unuseDefaultDomain(Device device) {
+        groups.of(device).unuse();
+    }
+
+    @Override
+    public int claimDmaOwner(Device device, Object owner) {
+        return groups.of(device).claim(Objects.requireNonNull(owner, "owner"));
+    }
+
+    @Override
+    public void releaseDmaOwner(Device device, Object owner) {
+        groups.of(device).release(Objects.requireNonNull(owner, "owner"));
+    }
+
+    @Override
+    public List<Device> groupOf(Device device) {
+        return List.copyOf(groups.of(device).members());
+    }
+
+    @Override
     public int setDefaultType(Device device, String type) {
         CoreDomain domain = groups.of(device).defaultDomain();
         boolean known =
@@ -218,7 +243,7 @@ public final class IommuBackend implements DmaBackend, Iommu {
     /** Strict unmaps invalidate before they return; lazy ones leave what the IOTLB holds usable until the flush. */
     @Override
     public boolean blocksAfterUnmap() {
-        return boot.defaultType() == IommuDomainType.DMA;
+        return defaults.global() == IommuDomainType.DMA;
     }
 
     @Override
