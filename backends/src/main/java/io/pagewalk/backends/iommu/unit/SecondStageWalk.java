@@ -104,7 +104,7 @@ final class SecondStageWalk {
         if ((entry & reservedAt(level, leaf)) != 0) {
             return BusPort.fault(VtdFaultReason.PAGING_RESERVED);
         }
-        long next = entry & VtdPteLayout.HARDWARE_ADDRESS | permissions;
+        long next = (entry & VtdPteLayout.HARDWARE_ADDRESS) | permissions;
         return leaf ? next | (long) level << LEVEL_SHIFT : next;
     }
 
