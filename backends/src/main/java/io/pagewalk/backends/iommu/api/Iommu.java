@@ -130,6 +130,21 @@ public interface Iommu {
     int setDefaultType(Device device, String type);
 
     /**
+     * How many accesses went by a translation that the tables did not hold, as far as hardware is audited
+     * ({@code iommu.audit} of the backend's options).
+     *
+     * @return the count, 0 without an audit
+     */
+    long staleUseCount();
+
+    /**
+     * The latest of those accesses, at most 1000.
+     *
+     * @return a copy, oldest first; empty without an audit
+     */
+    List<StaleUse> staleUses();
+
+    /**
      * What a device may not map, {@code iommu_get_group_resv_regions} (iommu:CORE-31, CORE-33).
      *
      * @param device a device of the machine

@@ -149,6 +149,14 @@ public interface IommuDriver extends AutoCloseable {
     void passFaultsTo(FaultReports reports);
 
     /**
+     * Sets who is told of accesses that went by a translation that the tables do not hold, where the hardware is
+     * audited.
+     *
+     * @param listener runs inside the access: it must not map, unmap or invalidate
+     */
+    default void passStaleUsesTo(StaleUseReports listener) {}
+
+    /**
      * Finds a part of the driver or its hardware by its type.
      *
      * @param <T> the type

@@ -35,8 +35,8 @@ import org.jspecify.annotations.Nullable;
  * and descriptors in memory, and asks it for nothing else. Implements iommu:VTD-3 to VTD-5, VTD-8, iommu:CTX-3 to
  * CTX-7, iommu:INV-9 to INV-14.
  *
- * <p>Options: those of {@link VtdUnits}, {@link VtdFeatures#of} and {@link TablePool}. With {@code intel_iommu=sp_off}
- * on the command line there are no large pages (VTD-5).
+ * <p>Options: those of {@link VtdUnits}, {@link VtdFeatures#of} and {@link TablePool}; {@code iommu.audit}, 1 to have
+ * stale uses found. With {@code intel_iommu=sp_off} on the command line there are no large pages (VTD-5).
  *
  * <p>Thread-safe as {@link IommuDriver} says: making, attaching and closing are for one thread at a time, invalidations
  * may come from any.
@@ -300,6 +300,14 @@ public final class VtdDriver implements IommuDriver {
     @Override
     public void passFaultsTo(FaultReports reports) {
         units.all().forEach(iommu -> iommu.passFaultsTo(reports));
+    }
+
+    /** With {@code iommu.audit} only; devices added from now on are audited. */
+    @Override
+    public void passStaleUsesTo(StaleUseReports reports) {
+        if (options.number("iommu.audit", 0) != 0) {
+            units.all().forEach(iommu -> iommu.auditTo(reports));
+        }
     }
 
     // ---- looking on

@@ -202,6 +202,16 @@ final class VtdIommu {
         return registers;
     }
 
+    /** Has ports made from now on audited. */
+    void auditTo(StaleUseReports reports) {
+        unit.audit((requesterId, iova, access, used, fresh) ->
+                reports.staleUse(requesterId, iova, access, addressOf(used), addressOf(fresh)));
+    }
+
+    private static long addressOf(long result) {
+        return BusPort.isFault(result) ? StaleUseReports.NOWHERE : result;
+    }
+
     void passFaultsTo(FaultReports reports) {
         faults.passTo(reports);
     }

@@ -8,9 +8,11 @@ import io.pagewalk.backends.iommu.api.IommuDomainType;
 import io.pagewalk.backends.iommu.api.IommuDomainView;
 import io.pagewalk.backends.iommu.api.IommuPagingDomain;
 import io.pagewalk.backends.iommu.api.ReservedRegion;
+import io.pagewalk.backends.iommu.api.StaleUse;
 import io.pagewalk.backends.iommu.driver.IommuDriver;
 import io.pagewalk.backends.swiotlb.Swiotlb;
 import io.pagewalk.backends.swiotlb.SwiotlbPool;
+import io.pagewalk.dma.Access;
 import io.pagewalk.dma.Device;
 import io.pagewalk.dma.Errno;
 import io.pagewalk.dma.Machine;
@@ -41,6 +43,7 @@ public final class IommuBackend implements DmaBackend, Iommu {
     private final DefaultDomains defaults;
     private final IommuGroups groups = new IommuGroups();
     private final BareDomain blocked;
+    private final StaleUses staleUses;
     private final AtomicLong coherentPages = new AtomicLong();
     private volatile boolean poolIsUsed;
 
@@ -62,7 +65,9 @@ public final class IommuBackend implements DmaBackend, Iommu {
         this.boot = boot;
         this.defaults = new DefaultDomains(machine, driver, boot.defaultType());
         this.blocked = BareDomain.blocked(driver);
+        this.staleUses = new StaleUses(machine.log());
         driver.passFaultsTo(this::reported);
+        driver.passStaleUsesTo(this::usedStale);
     }
 
     /** The owner of a domain is asked, if its domain is one that has an owner (iommu:CORE-22). */
@@ -72,6 +77,12 @@ public final class IommuBackend implements DmaBackend, Iommu {
                 domain.reportFault(device, pageIova, write);
             }
         });
+    }
+
+    private void usedStale(int requesterId, long iova, Access access, long reached, long mapped) {
+        groups.forRequester(
+                requesterId,
+                (device, group) -> staleUses.add(new StaleUse(device.name(), iova, access, reached, mapped)));
     }
 
     // ---- the DMA API
@@ -209,6 +220,16 @@ public final class IommuBackend implements DmaBackend, Iommu {
         return type.equals(IommuDomainType.DMA_FQ.sysfsName()) && domain instanceof IommuDomain translated
                 ? translated.initFlushQueue(driver.shadowsOnFlush(device))
                 : -Errno.EPERM;
+    }
+
+    @Override
+    public long staleUseCount() {
+        return staleUses.count();
+    }
+
+    @Override
+    public List<StaleUse> staleUses() {
+        return staleUses.latest();
     }
 
     @Override

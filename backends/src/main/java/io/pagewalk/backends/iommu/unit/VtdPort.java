@@ -11,7 +11,8 @@ import org.jspecify.annotations.Nullable;
  * The unit as one requester sees it: its requests are looked up in the context cache and the IOTLB, and walked where
  * those miss. Implements iommu:FLT-5, iommu:FLT-6 and iommu:FLT-8.
  *
- * <p>Thread-safe; allocates only when it reads a context entry.
+ * <p>Thread-safe; allocates only when it reads a context entry. One class, so that calls are direct, unless an audit
+ * brings {@link AuditedPort} in.
  */
 class VtdPort implements BusPort {
     private static final long INTERRUPT_FIRST = 0xfee0_0000L;
@@ -75,10 +76,10 @@ class VtdPort implements BusPort {
             return interrupt(dmaAddr, access);
         }
         CachedContext known = context;
-        return known == null ? translateUncached(dmaAddr, access) : translateCached(known, dmaAddr, access);
+        return known == null ? translateUncached(dmaAddr, access) : translateIn(known, dmaAddr, access);
     }
 
-    private static boolean isInterrupt(long address) {
+    static boolean isInterrupt(long address) {
         return Addresses.lessThan(address - INTERRUPT_FIRST, INTERRUPT_BYTES);
     }
 
@@ -97,12 +98,8 @@ class VtdPort implements BusPort {
         return BusPort.isFault(dmaAddr) ? BusPort.fault(DeviceBus.NOT_RAM) : dmaAddr;
     }
 
-    /** Translates by a context entry that was read before. */
-    long translateCached(CachedContext known, long dmaAddr, Access access) {
-        return translateIn(known, dmaAddr, access);
-    }
-
-    final long translateIn(CachedContext known, long dmaAddr, Access access) {
+    /** Translates by what is known of the requester's domain. */
+    long translateIn(CachedContext known, long dmaAddr, Access access) {
         if (Addresses.lessThan(known.lastAddr, dmaAddr)) {
             return blocked(known.recordsFaults, dmaAddr, access, VtdFaultReason.BEYOND_WIDTH);
         }
@@ -117,6 +114,11 @@ class VtdPort implements BusPort {
         return SecondStageWalk.isNowhere(translation)
                 ? translateToNowhere(known, dmaAddr, access)
                 : translateByWalk(known, dmaAddr, access);
+    }
+
+    /** What the tables of a domain say as they stand: a translation or a fault. */
+    final long walkFromRoot(CachedContext known, long dmaAddr, Access access) {
+        return walk.walkFromRoot(known.root, known.levels, dmaAddr, access);
     }
 
     private long translateToNowhere(CachedContext known, long dmaAddr, Access access) {

@@ -11,6 +11,7 @@ import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicLongArray;
 import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
 
 /**
  * A VT-d unit in legacy mode: registers, context cache, IOTLB, invalidation and fault records, between the devices and
@@ -42,6 +43,7 @@ public final class VtdUnit implements RegisterFile {
     private final Map<Integer, VtdPort> ports = new ConcurrentHashMap<>();
     private volatile long rootTable;
     private volatile boolean translating;
+    private volatile @Nullable StaleUseListener audit;
 
     /**
      * Makes a unit as it is after power-on: translation and queue off, fault interrupt masked.
@@ -77,6 +79,16 @@ public final class VtdUnit implements RegisterFile {
         faultEvent.connect(interrupt);
     }
 
+    /**
+     * Has every access of requesters that have no port yet walk the tables as well, and tells of those that went by
+     * something else. Ports made before cost and tell nothing.
+     *
+     * @param listener told of each stale use
+     */
+    public void audit(StaleUseListener listener) {
+        audit = listener;
+    }
+
     // ---- between devices and memory
 
     /**
@@ -91,7 +103,10 @@ public final class VtdUnit implements RegisterFile {
     }
 
     private VtdPort portOf(int requesterId, TableMemory tables) {
-        return ports.computeIfAbsent(requesterId, id -> new VtdPort(this, id, tables));
+        return ports.computeIfAbsent(requesterId, id -> {
+            StaleUseListener listener = audit;
+            return listener == null ? new VtdPort(this, id, tables) : new AuditedPort(this, id, tables, listener);
+        });
     }
 
     /**
