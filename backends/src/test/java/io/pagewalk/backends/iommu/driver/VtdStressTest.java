@@ -21,7 +21,7 @@ import org.junit.jupiter.api.Timeout;
 @Timeout(120)
 class VtdStressTest {
     private static final long PAGE = VtdWorld.PAGE;
-    private static final int ROUNDS = 10 * Math.max(200, Integer.getInteger("jqwik.tries.default", 200));
+    private static final int ROUNDS = 5 * Math.max(100, Integer.getInteger("jqwik.tries.default", 200));
     private static final long BASE = 0x1000_0000L;
     private static final long MARK = 0xdead_beefL;
 
@@ -51,8 +51,8 @@ class VtdStressTest {
                 int slot = round % 4;
                 long physAddr = physAddrOf(thread, slot);
                 world.map(iovaOf(thread, slot), physAddr, PAGE, 1);
-                if (round % 16 == 0) {
-                    Thread.yield();
+                for (int i = 0; i < 50 && round % 4 == 0; i++) {
+                    Thread.onSpinWait();
                 }
                 world.unmap(iovaOf(thread, slot), 1L << 30);
                 memory.putLong(physAddr, round);

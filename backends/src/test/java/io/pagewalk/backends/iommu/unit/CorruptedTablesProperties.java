@@ -27,6 +27,7 @@ class CorruptedTablesProperties {
     private static final long RAM_BYTES = 1 << 20;
     private static final int PAGES = 24;
     private static final long ROOT = 0x1000;
+    private static final List<Access> ACCESSES = List.of(Access.READ, Access.WRITE, Access.ATOMIC);
 
     /** What a unit can be. */
     record Shape(int widthBits, int largeLevels, int hostBits, boolean snoops, boolean cachingMode, int entries) {
@@ -123,7 +124,7 @@ class CorruptedTablesProperties {
         }
 
         Access access() {
-            return Access.values()[random.nextInt(3)];
+            return ACCESSES.get(random.nextInt(3));
         }
 
         void forgetAll() {
