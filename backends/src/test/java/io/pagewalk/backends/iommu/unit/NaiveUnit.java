@@ -116,7 +116,7 @@ final class NaiveUnit {
     private long word(long physAddr) {
         long value = 0;
         for (int i = 7; i >= 0; i--) {
-            value = value << 8 | memory.getByte(physAddr + i) & 0xff;
+            value = (value << 8) | (memory.getByte(physAddr + i) & 0xff);
         }
         return value;
     }
