@@ -24,6 +24,7 @@ import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.function.Consumer;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
@@ -162,7 +163,7 @@ public final class Machine implements AutoCloseable {
      * @return the device, or null
      */
     public @Nullable Device device(String name) {
-        return devices.get(name);
+        return devices.get(Objects.requireNonNull(name, "name"));
     }
 
     /**
@@ -353,7 +354,7 @@ public final class Machine implements AutoCloseable {
      * @return the part, or null when this backend has none of that type
      */
     public <T> @Nullable T part(Class<T> type) {
-        return backend.part(type);
+        return backend.part(Objects.requireNonNull(type, "type"));
     }
 
     /**
@@ -480,7 +481,7 @@ public final class Machine implements AutoCloseable {
      * @param violation takes a sentence for each broken invariant
      */
     public void checkStructure(Consumer<String> violation) {
-        backend.checkStructure(violation);
+        backend.checkStructure(Objects.requireNonNull(violation, "violation"));
     }
 
     /**
@@ -489,7 +490,7 @@ public final class Machine implements AutoCloseable {
      * @param violation takes a sentence for each thing still held
      */
     public void checkIdle(Consumer<String> violation) {
-        backend.checkIdle(violation);
+        backend.checkIdle(Objects.requireNonNull(violation, "violation"));
     }
 
     /**

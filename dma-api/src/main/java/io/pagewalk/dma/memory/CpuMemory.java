@@ -1,6 +1,7 @@
 package io.pagewalk.dma.memory;
 
 import java.nio.ByteBuffer;
+import java.util.Objects;
 
 /**
  * The bytes of a machine's RAM, as software sees them: what users of the library, processes and bounce copies read and
@@ -24,7 +25,7 @@ public final class CpuMemory {
      * @param memory the bytes
      */
     public CpuMemory(PhysicalMemory memory) {
-        this.memory = memory;
+        this.memory = Objects.requireNonNull(memory, "memory");
     }
 
     /**
