@@ -22,7 +22,17 @@ public interface IommuPagingDomain extends IommuDomainView, AutoCloseable {
     int attach(Device device);
 
     /**
-     * Puts a device back behind its default domain (iommu:GRP-5); nothing happens when it is not behind this one.
+     * Puts a whole group behind this domain, {@code iommu_attach_group} (iommu:GRP-2, GRP-3).
+     *
+     * @param device any device of the group
+     * @return 0; -EBUSY when the group is behind another domain than its default one or a blocking one; else what
+     *     {@link #attach} answers, with every device where it was
+     */
+    int attachGroup(Device device);
+
+    /**
+     * Puts a device and its group back behind its default domain, or behind a blocking one when somebody owns the group
+     * (iommu:GRP-5); nothing happens when it is not behind this one.
      *
      * @param device the device
      */

@@ -49,6 +49,11 @@ final class PagingDomain extends TableDomain implements IommuPagingDomain {
     }
 
     @Override
+    public int attachGroup(Device device) {
+        return groups.of(device).attachAll(this);
+    }
+
+    @Override
     public void detach(Device device) {
         groups.of(device).detach(this);
     }
