@@ -47,8 +47,6 @@ public final class Umems {
     /** As many as a page holds pointers to (UMEM-7). */
     private static final int BATCH_PAGES = PAGE_BYTES / Long.BYTES;
 
-    private static final long MAX_PAGES = 0xffff_ffffL;
-
     private final Machine machine;
     private final Pins pins;
     private final Scatterlists lists;
@@ -156,7 +154,7 @@ public final class Umems {
             return result.failed(UmemFailureReason.NO_KERNEL_MEMORY, Errno.ENOMEM);
         }
         long npages = umem.numPages();
-        if (npages == 0 || Addresses.lessThan(MAX_PAGES, npages)) {
+        if (npages == 0 || Addresses.lessThan(MemlockBudget.MAX_PAGES, npages)) {
             return result.failed(UmemFailureReason.PAGE_COUNT, Errno.EINVAL, npages);
         }
         int error = charge(process, npages, result);
