@@ -1,7 +1,10 @@
 package io.pagewalk.dma;
 
 import io.pagewalk.dma.memory.Addresses;
+import io.pagewalk.dma.memory.BusMemory;
+import io.pagewalk.dma.memory.CpuMemory;
 import io.pagewalk.dma.memory.PhysicalMemory;
+import io.pagewalk.dma.memory.RamMap;
 import io.pagewalk.dma.spi.BusPort;
 import java.util.Arrays;
 import java.util.Objects;
@@ -25,19 +28,26 @@ public final class DeviceBus {
 
     private final Device device;
     private final BusPort port;
-    private final PhysicalMemory memory;
+    private final BusMemory memory;
+    private final RamMap ram;
     private final FaultLog faults;
     private final long reach;
 
-    DeviceBus(Device device, BusPort port, PhysicalMemory memory, FaultLog faults) {
+    DeviceBus(Device device, BusPort port, PhysicalMemory memory, CpuMemory caches, FaultLog faults) {
         this.device = device;
         this.port = port;
-        this.memory = memory;
+        this.ram = memory.ram();
+        this.memory = new BusMemory(memory, snoops(device, port) ? caches.cache() : null);
         this.faults = faults;
         long wires = Addresses.minNotZero(
                 Addresses.bitMask(device.config().addressBits()),
                 device.config().busLimit());
         this.reach = port.onWires() ? wires : -1L;
+    }
+
+    /** A device that is software on the CPU sees what the CPU sees. */
+    private static boolean snoops(Device device, BusPort port) {
+        return device.isCoherent() || !port.onWires();
     }
 
     /**
@@ -123,7 +133,7 @@ public final class DeviceBus {
         if (!Addresses.lessOrEqual(Addresses.last(dmaAddr, span), reach)) {
             span = reach - dmaAddr + 1;
         }
-        return (int) Addresses.min(span, memory.ram().bytesFrom(physAddr));
+        return (int) Addresses.min(span, ram.bytesFrom(physAddr));
     }
 
     /** The physical address of one reachable byte of RAM, or a fault. */
@@ -135,7 +145,7 @@ public final class DeviceBus {
         if (BusPort.isFault(physAddr)) {
             return physAddr;
         }
-        return memory.isRam(physAddr, 1) ? physAddr : BusPort.fault(NOT_RAM);
+        return ram.contains(physAddr, 1) ? physAddr : BusPort.fault(NOT_RAM);
     }
 
     /** Records a fault, after the access's window was closed: who handles it may unmap and wait for accesses. */

@@ -26,7 +26,7 @@ public final class Dma {
     private final DmaOps ops;
     private final KernelLayout layout;
     private final @Nullable DmaListener listener;
-    private final FailureSlot failure = new FailureSlot();
+    private final FailureSlot failure;
     private final DmaChecks checks;
     private final DmaMemory memory;
 
@@ -34,6 +34,7 @@ public final class Dma {
         this.device = device;
         this.cpu = cpu;
         this.ops = ops;
+        this.failure = new FailureSlot(device.machine().failures());
         this.checks = new DmaChecks(device, failure);
         this.layout = device.machine().layout();
         this.listener = device.machine().listener();

@@ -2,6 +2,8 @@ package io.pagewalk.dma;
 
 import io.pagewalk.dma.events.DmaListener;
 import io.pagewalk.dma.memory.Addresses;
+import io.pagewalk.dma.memory.CpuCache;
+import io.pagewalk.dma.memory.CpuMemory;
 import io.pagewalk.dma.scatterlist.SgTable;
 import io.pagewalk.dma.spi.CoherentPages;
 import io.pagewalk.dma.spi.DmaOps;
@@ -107,7 +109,13 @@ public final class DmaMemory {
     private @Nullable CoherentBuffer buffer(@Nullable CoherentAllocation allocation, int freeAttrs) {
         return allocation == null
                 ? null
-                : new CoherentBuffer(allocation, live -> free(live, freeAttrs), machine.cpuMemory());
+                : new CoherentBuffer(allocation, live -> free(live, freeAttrs), memoryOf(device));
+    }
+
+    /** A device that does not snoop gets memory that the CPU does not cache either. */
+    static CpuMemory memoryOf(Device device) {
+        CpuMemory memory = device.machine().cpuMemory();
+        return device.isCoherent() ? memory : memory.uncached();
     }
 
     @Nullable CoherentAllocation allocate(long sizeBytes, int gfp, int attrs) {
@@ -122,8 +130,20 @@ public final class DmaMemory {
                 region == null ? allocateByPath(sizeBytes, gfp, attrs) : allocateFrom(region, sizeBytes);
         if (allocation != null) {
             device.liveAllocations().add(allocation);
+            leaveCache(allocation.pages());
         }
         return allocation;
+    }
+
+    /** Whatever was cached of pages that are not to be cached any more, such as their zeros, goes to memory. */
+    private void leaveCache(CoherentPages pages) {
+        CpuCache cache = machine.cpuMemory().cache();
+        if (cache == null || device.isCoherent()) {
+            return;
+        }
+        for (int page = 0; page < pages.pageCount(); page++) {
+            cache.flush(pages.pagePhysAddr(page), Addresses.PAGE_SIZE);
+        }
     }
 
     /** What the region says is final, and no listener hears of it (FE-51). */

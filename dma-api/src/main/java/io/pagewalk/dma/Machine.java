@@ -48,6 +48,7 @@ public final class Machine implements AutoCloseable {
     private final String commandLine;
     private final KernelModel kernelModel;
     private final KernelConfig kernelConfig;
+    private final @Nullable CacheMaintenance cacheMaintenance;
     private final List<PhysRange> hostBridgeWindows;
     private final CmaAreas cma;
     private final List<RestrictedPool> restrictedPools;
@@ -70,9 +71,10 @@ public final class Machine implements AutoCloseable {
     Machine(MachineBuilder builder) {
         ram = builder.ram;
         memory = PhysicalMemory.create(ram, builder.chunkBytes);
-        cpuMemory = new CpuMemory(memory);
+        cpuMemory = builder.cpuCache == null ? new CpuMemory(memory) : new CpuMemory(memory, builder.cpuCache);
         frames = new PageFrames();
         kernelConfig = builder.dmaDebug == null ? builder.kernelConfig : builder.kernelConfig.withDmaApiDebug(true);
+        cacheMaintenance = boundHooks();
         pages = PageAllocator.create(
                 memory,
                 frames,
@@ -95,6 +97,11 @@ public final class Machine implements AutoCloseable {
         listener = listener(builder.listener);
         backendName = builder.backendName;
         backend = DmaBackends.byName(backendName).provider().create(backendName, this, builder.options);
+    }
+
+    private @Nullable CacheMaintenance boundHooks() {
+        CacheMaintenance hooks = kernelConfig.cacheMaintenance();
+        return hooks == null ? null : hooks.on(cpuMemory);
     }
 
     private @Nullable DmaListener listener(MachineBuilder.@Nullable ListenerFactory factory) {
@@ -308,6 +315,15 @@ public final class Machine implements AutoCloseable {
      */
     public KernelConfig kernelConfig() {
         return kernelConfig;
+    }
+
+    /**
+     * What the kernel does to the caches of this machine for devices that do not snoop them.
+     *
+     * @return the configuration's hooks, bound to this machine, or null where every device is coherent (dma-core:DEV-7)
+     */
+    public @Nullable CacheMaintenance cacheMaintenance() {
+        return cacheMaintenance;
     }
 
     /**

@@ -4,6 +4,7 @@ import io.pagewalk.dma.debug.DmaDebugOptions;
 import io.pagewalk.dma.events.DmaListener;
 import io.pagewalk.dma.memory.Addresses;
 import io.pagewalk.dma.memory.CmaAreas;
+import io.pagewalk.dma.memory.CpuCacheOptions;
 import io.pagewalk.dma.memory.KernelLayout;
 import io.pagewalk.dma.memory.PhysRange;
 import io.pagewalk.dma.memory.PhysicalMemory;
@@ -49,6 +50,8 @@ public final class MachineBuilder {
     List<RestrictedPool> restrictedPools = List.of();
 
     @Nullable PeerToPeer peerToPeer;
+
+    @Nullable CpuCacheOptions cpuCache;
 
     @Nullable ListenerFactory listener;
 
@@ -201,6 +204,19 @@ public final class MachineBuilder {
      */
     public MachineBuilder peerToPeer(@Nullable PeerToPeer judge) {
         peerToPeer = judge;
+        return this;
+    }
+
+    /**
+     * Puts a write-back cache between software and memory ({@link io.pagewalk.dma.memory.CpuCache}). Coherent devices
+     * snoop it. For others the kernel needs hooks, such as {@link CacheMaintenance#arm64()} in its {@link ArchConfig};
+     * without hooks every device is coherent (dma-core:DEV-7).
+     *
+     * @param cacheOptions how large it is
+     * @return this
+     */
+    public MachineBuilder cpuCache(CpuCacheOptions cacheOptions) {
+        cpuCache = Objects.requireNonNull(cacheOptions, "cacheOptions");
         return this;
     }
 

@@ -192,7 +192,8 @@ public final class SwiotlbPool {
     /** The address of the first slot, or all ones. */
     private long allocate(
             IoTlbPool slots, Device device, int cpu, long physAddr, long totalBytes, long allocAlignMask) {
-        boolean exhausted = slotsPoint.fails();
+        boolean grows = dynamic != null && dynamic.canGrow();
+        boolean exhausted = grows ? slotsPoint.fails() : slotsPoint.failsCall(); // growth may serve it all the same
         if (dynamic != null) {
             return dynamic.allocate(device, cpu, physAddr, totalBytes, allocAlignMask, exhausted);
         }
