@@ -306,6 +306,23 @@ class HostileRegistrationTest {
         child.exit();
     }
 
+    @ParameterizedTest
+    @ValueSource(strings = {"direct", "swiotlb", "iommu-strict", "iommu-lazy", "virt"})
+    @DisplayName("rdma:UMEM-31: after a release no address leads anywhere")
+    void whatIsReleasedLeadsNowhere(String backend) {
+        UmemWorld bus = UmemWorld.onBus(UmemWorld.builder(backend), DeviceConfig.named("nic"));
+        long addr = bus.anon(3);
+        assertThat(bus.get(addr, 3L * PAGE, AccessFlags.LOCAL_WRITE)).isZero();
+        Umem umem = bus.result.umem();
+        umem.close();
+
+        assertThat(umem.physAddr(addr)).isEqualTo(UmemRegion.NOWHERE);
+        assertThat(umem.dmaAddr(addr)).isEqualTo(UmemRegion.NOWHERE);
+        assertThatThrownBy(() -> umem.dmaOffset(PAGE)).isInstanceOf(IndexOutOfBoundsException.class);
+        assertThatThrownBy(() -> umem.findBestPgoff(-PAGE, 0xfff)).isInstanceOf(IndexOutOfBoundsException.class);
+        assertThat(umem.iova()).isEqualTo(addr);
+    }
+
     // ---- numbers of blocks
 
     @ParameterizedTest
