@@ -323,6 +323,22 @@ class HostileRegistrationTest {
         assertThat(umem.iova()).isEqualTo(addr);
     }
 
+    @Test
+    @DisplayName("rdma:UMEM-21: a page that other hands unpinned keeps neither the charge nor the address space")
+    void whatOtherHandsUnpinnedIsChargedNoLonger() {
+        long addr = world.anon(4);
+        assertThat(world.get(addr, 4L * PAGE, AccessFlags.LOCAL_WRITE)).isZero();
+        Umem umem = world.result.umem();
+        world.pins.unpinUserPageRangeDirtyLock(umem.physAddr(addr + 3 * PAGE) >>> 12, 1, false);
+
+        assertThatThrownBy(umem::close)
+                .isInstanceOf(IllegalStateException.class)
+                .hasMessageContaining("has no pin");
+        assertThat(umem.isReleased()).isTrue();
+        assertNothingIsHeld(world.process);
+        assertThat(world.process.addressSpace().structureReferences()).isEqualTo(1);
+    }
+
     // ---- numbers of blocks
 
     @ParameterizedTest
