@@ -32,6 +32,7 @@ import picocli.CommandLine.Spec;
             CheckCommand.class,
             ConformCommand.class,
             PinCommand.class,
+            TablesCommand.class,
             CommandLine.HelpCommand.class
         },
         synopsisSubcommandLabel = "COMMAND",
