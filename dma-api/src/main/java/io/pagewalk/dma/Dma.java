@@ -1,10 +1,14 @@
 package io.pagewalk.dma;
 
+import io.pagewalk.dma.debug.DmaDebug;
+import io.pagewalk.dma.debug.LiveCalls;
 import io.pagewalk.dma.events.DmaListener;
+import io.pagewalk.dma.events.MappingLedger;
 import io.pagewalk.dma.memory.Addresses;
 import io.pagewalk.dma.memory.KernelLayout;
 import io.pagewalk.dma.scatterlist.SgTable;
 import io.pagewalk.dma.spi.DmaOps;
+import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -75,6 +79,37 @@ public final class Dma {
      */
     public DmaMemory memory() {
         return memory;
+    }
+
+    /**
+     * Says who a live mapping or allocation is for: the machine's {@link Machine#ledger() ledger} and dma-debug tell
+     * from now on. Nothing happens without them, or when there is no such mapping.
+     *
+     * @param dmaAddr where it begins; of several the latest
+     * @param owner a word for the owner
+     */
+    public void tag(long dmaAddr, String owner) {
+        Objects.requireNonNull(owner, "owner");
+        MappingLedger ledger = device.machine().ledger();
+        if (ledger != null) {
+            ledger.tag(device, dmaAddr, owner);
+        }
+        DmaDebug debug = device.machine().dmaDebug();
+        if (debug != null) {
+            debug.tag(LiveCalls.deviceOf(device), dmaAddr, owner);
+        }
+    }
+
+    /**
+     * Says who a mapped list is for: {@link #tag(long, String)} of each segment.
+     *
+     * @param sg a mapped list
+     * @param owner a word for the owner
+     */
+    public void tag(SgTable sg, String owner) {
+        for (int i = 0; i < sg.nents(); i++) {
+            tag(sg.dmaAddr(i), owner);
+        }
     }
 
     FailureSlot failureSlot() {

@@ -44,6 +44,18 @@ public final class DmaMapping implements AutoCloseable {
         return direction;
     }
 
+    /**
+     * Says who the mapping is for ({@link Dma#tag(long, String)}).
+     *
+     * @param owner a word for the owner
+     * @return this
+     */
+    public DmaMapping ownedBy(String owner) {
+        requireOpen();
+        dma.tag(dmaAddr, owner);
+        return this;
+    }
+
     /** Gives the bytes to the CPU for the moment. */
     public void syncForCpu() {
         requireOpen();

@@ -4,6 +4,8 @@ import io.pagewalk.dma.debug.DmaDebug;
 import io.pagewalk.dma.debug.KernelStack;
 import io.pagewalk.dma.debug.LiveCalls;
 import io.pagewalk.dma.events.DmaListener;
+import io.pagewalk.dma.events.MappingLedger;
+import io.pagewalk.dma.events.StrayAccesses;
 import io.pagewalk.dma.memory.Addresses;
 import io.pagewalk.dma.memory.CmaAreas;
 import io.pagewalk.dma.memory.CpuMemory;
@@ -60,6 +62,8 @@ public final class Machine implements AutoCloseable {
     private final CoherentRegions coherentRegions;
     private final Interrupts interrupts;
     private final @Nullable LiveCalls liveCalls;
+    private final @Nullable MappingLedger ledger;
+    private final @Nullable StrayAccesses strayAccesses;
     private final @Nullable DmaListener listener;
     private final Map<String, Device> devices = new LinkedHashMap<>();
     private final Map<Class<?>, Object> extensions = new HashMap<>();
@@ -93,7 +97,10 @@ public final class Machine implements AutoCloseable {
         hostBridgeWindows = builder.hostBridgeWindows;
         scatterlists = new Scatterlists(kernelConfig, log, failures, devicePages);
         liveCalls = builder.dmaDebug == null ? null : LiveCalls.of(this, builder.dmaDebug);
-        listener = listener(builder.listener);
+        DmaListener told = builder.listener == null ? null : builder.listener.listenTo(clock);
+        ledger = ledger(builder, told);
+        strayAccesses = builder.byteExact && ledger != null ? new StrayAccesses(ledger, clock::nowNanos) : null;
+        listener = listener(told);
         backendName = builder.backendName;
         backend = DmaBackends.byName(backendName).provider().create(backendName, this, builder.options);
     }
@@ -103,12 +110,24 @@ public final class Machine implements AutoCloseable {
         return hooks == null ? null : hooks.on(cpuMemory);
     }
 
-    private @Nullable DmaListener listener(MachineBuilder.@Nullable ListenerFactory factory) {
-        DmaListener told = factory == null ? null : factory.listenTo(clock);
-        if (told == null || liveCalls == null) {
-            return told == null ? liveCalls : told;
+    /** A ledger that listens already is the machine's. */
+    private @Nullable MappingLedger ledger(MachineBuilder builder, @Nullable DmaListener told) {
+        if (told instanceof MappingLedger ours) {
+            return ours;
         }
-        return liveCalls.and(told);
+        return builder.ledger || builder.byteExact ? new MappingLedger(clock::nowNanos) : null;
+    }
+
+    private @Nullable DmaListener listener(@Nullable DmaListener told) {
+        DmaListener books = ledger == told ? liveCalls : both(liveCalls, ledger);
+        return both(books, told);
+    }
+
+    private static @Nullable DmaListener both(@Nullable DmaListener first, @Nullable DmaListener second) {
+        if (first == null || second == null) {
+            return first == null ? second : first;
+        }
+        return first.and(second);
     }
 
     /** Page 0 is never handed out, as on a PC. */
@@ -435,6 +454,24 @@ public final class Machine implements AutoCloseable {
      */
     public @Nullable DmaListener listener() {
         return listener;
+    }
+
+    /**
+     * The book of what drivers hold.
+     *
+     * @return the ledger, or null when the builder did not ask for one
+     */
+    public @Nullable MappingLedger ledger() {
+        return ledger;
+    }
+
+    /**
+     * Device accesses that left the bytes of their mapping.
+     *
+     * @return the records, or null when the builder did not ask for byte-exact checking
+     */
+    public @Nullable StrayAccesses strayAccesses() {
+        return strayAccesses;
     }
 
     /**
