@@ -1,14 +1,10 @@
 package io.pagewalk.dma;
 
-import io.pagewalk.dma.debug.DmaDebug;
-import io.pagewalk.dma.debug.LiveCalls;
 import io.pagewalk.dma.events.DmaListener;
-import io.pagewalk.dma.events.MappingLedger;
 import io.pagewalk.dma.memory.Addresses;
 import io.pagewalk.dma.memory.KernelLayout;
 import io.pagewalk.dma.scatterlist.SgTable;
 import io.pagewalk.dma.spi.DmaOps;
-import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -89,15 +85,7 @@ public final class Dma {
      * @param owner a word for the owner
      */
     public void tag(long dmaAddr, String owner) {
-        Objects.requireNonNull(owner, "owner");
-        MappingLedger ledger = device.machine().ledger();
-        if (ledger != null) {
-            ledger.tag(device, dmaAddr, owner);
-        }
-        DmaDebug debug = device.machine().dmaDebug();
-        if (debug != null) {
-            debug.tag(LiveCalls.deviceOf(device), dmaAddr, owner);
-        }
+        device.machine().tag(device, dmaAddr, owner);
     }
 
     /**
@@ -494,12 +482,37 @@ public final class Dma {
      * @throws DmaException with the cause when it cannot be mapped
      */
     public DmaMapping map(long physAddr, long sizeBytes, DmaDirection direction) {
+        return map(physAddr, sizeBytes, direction, MapPolicy.FAIL);
+    }
+
+    /**
+     * Maps a run of RAM for the time of a {@code try} block, or lets other memory stand in for it.
+     *
+     * @param physAddr first byte
+     * @param sizeBytes length
+     * @param direction who moves the bytes
+     * @param policy what to do when it cannot be mapped
+     * @return the mapping; {@link DmaMapping#isStandIn} tells whether the policy was needed
+     * @throws DmaException with the cause when it cannot be mapped, and there was no memory to stand in either
+     */
+    public DmaMapping map(long physAddr, long sizeBytes, DmaDirection direction, MapPolicy policy) {
         failure.clear();
         long dmaAddr = mapPage(physAddr, sizeBytes, direction, DmaAttrs.NONE);
-        if (mappingError(dmaAddr) != 0) {
-            throw failed("map " + Addresses.hex(physAddr) + "+" + Addresses.hex(sizeBytes));
+        if (mappingError(dmaAddr) == 0) {
+            return new DmaMapping(this, dmaAddr, sizeBytes, direction);
         }
-        return new DmaMapping(this, dmaAddr, sizeBytes, direction);
+        DmaException refused = failed("map " + Addresses.hex(physAddr) + "+" + Addresses.hex(sizeBytes));
+        StandIn standIn = StandIn.of(this, policy, physAddr, sizeBytes, direction);
+        if (standIn == null) {
+            throw policy == MapPolicy.FAIL ? refused : withoutStandIn(refused, policy);
+        }
+        return new DmaMapping(this, standIn, sizeBytes, direction);
+    }
+
+    /** The cause is that of the map; why nothing could stand in is suppressed. */
+    private DmaException withoutStandIn(DmaException refused, MapPolicy policy) {
+        refused.addSuppressed(failed("take memory to stand in for it (policy " + policy + ")"));
+        return refused;
     }
 
     /**

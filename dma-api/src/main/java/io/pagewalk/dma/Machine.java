@@ -6,6 +6,8 @@ import io.pagewalk.dma.debug.LiveCalls;
 import io.pagewalk.dma.events.DmaListener;
 import io.pagewalk.dma.events.MappingLedger;
 import io.pagewalk.dma.events.StrayAccesses;
+import io.pagewalk.dma.held.HeldSnapshot;
+import io.pagewalk.dma.held.HeldSource;
 import io.pagewalk.dma.memory.Addresses;
 import io.pagewalk.dma.memory.CmaAreas;
 import io.pagewalk.dma.memory.CpuMemory;
@@ -26,6 +28,8 @@ import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
+import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.function.Consumer;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
@@ -67,6 +71,7 @@ public final class Machine implements AutoCloseable {
     private final @Nullable DmaListener listener;
     private final Map<String, Device> devices = new LinkedHashMap<>();
     private final Map<Class<?>, Object> extensions = new HashMap<>();
+    private final List<HeldSource> heldSources = new CopyOnWriteArrayList<>();
     private final RequesterIds requesterIds = new RequesterIds();
     private final String backendName;
     private final DmaBackend backend;
@@ -466,6 +471,25 @@ public final class Machine implements AutoCloseable {
     }
 
     /**
+     * Everything that is held now: mappings and allocations with their owners, slots and other state of the backend,
+     * and what the sources say. Exact while no call is running.
+     *
+     * @return records, which print themselves
+     */
+    public HeldSnapshot held() {
+        return HeldSnapshot.of(this, List.copyOf(heldSources));
+    }
+
+    /**
+     * Adds somebody who holds something of this machine, such as pins of processes.
+     *
+     * @param source asked for each snapshot
+     */
+    public void addHeldSource(HeldSource source) {
+        heldSources.add(Objects.requireNonNull(source, "source"));
+    }
+
+    /**
      * Device accesses that left the bytes of their mapping.
      *
      * @return the records, or null when the builder did not ask for byte-exact checking
@@ -481,6 +505,17 @@ public final class Machine implements AutoCloseable {
      */
     public @Nullable DmaDebug dmaDebug() {
         return liveCalls == null ? null : liveCalls.debug();
+    }
+
+    /** Tells the books who a mapping is for. */
+    void tag(Device device, long dmaAddr, String owner) {
+        Objects.requireNonNull(owner, "owner");
+        if (ledger != null) {
+            ledger.tag(device, dmaAddr, owner);
+        }
+        if (liveCalls != null) {
+            liveCalls.debug().tag(LiveCalls.deviceOf(device), dmaAddr, owner);
+        }
     }
 
     /**
