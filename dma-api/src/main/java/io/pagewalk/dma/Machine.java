@@ -193,7 +193,7 @@ public final class Machine implements AutoCloseable {
      * @return the device, or null
      */
     public @Nullable Device device(String name) {
-        return devices.get(name);
+        return devices.get(Objects.requireNonNull(name, "name"));
     }
 
     /**
@@ -393,7 +393,7 @@ public final class Machine implements AutoCloseable {
      * @return the part, or null when this backend has none of that type
      */
     public <T> @Nullable T part(Class<T> type) {
-        return backend.part(type);
+        return backend.part(Objects.requireNonNull(type, "type"));
     }
 
     /**
@@ -568,7 +568,7 @@ public final class Machine implements AutoCloseable {
      * @param violation takes a sentence for each broken invariant
      */
     public void checkStructure(Consumer<String> violation) {
-        backend.checkStructure(violation);
+        backend.checkStructure(Objects.requireNonNull(violation, "violation"));
     }
 
     /**
@@ -577,7 +577,7 @@ public final class Machine implements AutoCloseable {
      * @param violation takes a sentence for each thing still held
      */
     public void checkIdle(Consumer<String> violation) {
-        backend.checkIdle(violation);
+        backend.checkIdle(Objects.requireNonNull(violation, "violation"));
     }
 
     /**

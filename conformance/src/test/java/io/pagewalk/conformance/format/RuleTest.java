@@ -125,20 +125,6 @@ class RuleTest {
         assertAgrees(compare(Rule.WITHIN_REACH, line, new Answers().unsigned("x", -4096)), 0, 1, 1);
     }
 
-    // ---- keys
-
-    @Test
-    void aKeyIsThereOnBothSidesOrOnNeither() {
-        Answers other = new Answers().text("x", "0x100");
-        assertAgrees(compare(Rule.KEY, "{\"x\":\"0x2e5\"}", other), 0, 1, 1);
-        assertAgrees(compare(Rule.KEY, "{}", new Answers()), 0, 0, 0);
-        assertDiffers(compare(Rule.KEY, "{}", other), "x", "nothing", "\"0x100\"");
-        assertDiffers(compare(Rule.KEY, "{\"x\":\"0x2e5\"}", new Answers()), "x", "\"0x2e5\"", "nothing");
-        assertDiffers(compare(Rule.KEY, "{\"x\":5}", other), "x", "5", "\"0x100\"");
-        assertCounts(compare(Rule.KEY, "{\"x\":\"0x2e5\"}", new Answers()), 0, 1, 0);
-        assertThat(compare(Rule.KEY, "{\"x\":\"0x2e5\"}", other).informative()).containsOnlyKeys(Informative.KEY);
-    }
-
     // ---- layout
 
     @Test

@@ -29,7 +29,7 @@ public final class CpuMemory {
      * @param memory the bytes
      */
     public CpuMemory(PhysicalMemory memory) {
-        this.memory = memory;
+        this.memory = Objects.requireNonNull(memory, "memory");
         this.cache = null;
     }
 

@@ -5,6 +5,7 @@ import java.lang.invoke.VarHandle;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Objects;
 import java.util.concurrent.ConcurrentHashMap;
 import org.jspecify.annotations.Nullable;
 
@@ -271,6 +272,7 @@ public final class PageFrames {
      * @return true if the hook was there
      */
     public boolean cancelOnFree(long pfn, FrameFreeHook hook) {
+        Objects.requireNonNull(hook, "hook");
         List<FrameFreeHook> before = hooks.get(pfn);
         hooks.computeIfPresent(pfn, (key, present) -> without(present, hook));
         return before != null && before.contains(hook);

@@ -35,6 +35,7 @@ final class RecordingDriver implements IommuDriver {
     private int mapsToFail;
     private @Nullable Device refused;
     private boolean recording = true;
+    FaultReports faultReports = (requesterId, pageIova, write, reason) -> {};
     private Runnable duringFlush = () -> {};
 
     RecordingDriver(long apertureEnd) {
@@ -185,5 +186,7 @@ final class RecordingDriver implements IommuDriver {
     public void close() {}
 
     @Override
-    public void passFaultsTo(FaultReports reports) {}
+    public void passFaultsTo(FaultReports reports) {
+        faultReports = reports;
+    }
 }
