@@ -146,7 +146,7 @@ public final class DmaMemory {
         }
     }
 
-    /** What the region says is final, and no listener hears of it (FE-51). */
+    /** What the region says is final, and no kernel's listener hears of it (FE-51). */
     private @Nullable CoherentAllocation allocateFrom(CoherentRegion region, long sizeBytes) {
         CoherentPages pages = region.alloc(device, sizeBytes);
         if (pages == null) {
@@ -159,6 +159,9 @@ public final class DmaMemory {
                             region.freePages(),
                             0);
             return null;
+        }
+        if (listener != null) {
+            listener.allocatedInRegion(device, cpu, pages.cpuAddr(), pages.dmaAddr(), sizeBytes);
         }
         return CoherentAllocation.ofRegion(pages, region);
     }
@@ -258,8 +261,15 @@ public final class DmaMemory {
         }
         if (live != null) {
             device.liveAllocations().remove(live);
+            tellFreedInRegion(live.pages());
         }
         return true;
+    }
+
+    private void tellFreedInRegion(CoherentPages pages) {
+        if (listener != null) {
+            listener.freedInRegion(device, cpu, pages.cpuAddr(), pages.dmaAddr(), pages.sizeBytes());
+        }
     }
 
     private void warnWithoutInterrupts() {

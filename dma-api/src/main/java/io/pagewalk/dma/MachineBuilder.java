@@ -57,6 +57,9 @@ public final class MachineBuilder {
 
     @Nullable DmaDebugOptions dmaDebug;
 
+    boolean ledger;
+    boolean byteExact;
+
     String backendName = "direct";
     BackendOptions options = BackendOptions.NONE;
 
@@ -228,6 +231,27 @@ public final class MachineBuilder {
      */
     public MachineBuilder listener(ListenerFactory factory) {
         listener = Objects.requireNonNull(factory, "factory");
+        return this;
+    }
+
+    /**
+     * Keeps a book of what drivers hold, with owners: {@link Machine#ledger()}.
+     *
+     * @return this
+     */
+    public MachineBuilder ledger() {
+        ledger = true;
+        return this;
+    }
+
+    /**
+     * Checks each device access to the byte, whatever the hardware lets pass: {@link Machine#strayAccesses()}. Keeps a
+     * {@link #ledger} for it.
+     *
+     * @return this
+     */
+    public MachineBuilder byteExact() {
+        byteExact = true;
         return this;
     }
 

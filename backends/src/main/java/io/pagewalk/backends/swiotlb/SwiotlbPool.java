@@ -485,6 +485,14 @@ public final class SwiotlbPool {
         }
     }
 
+    /** Adds what its pools hold to a snapshot. */
+    void tell(PoolState state) {
+        if (dynamic != null) {
+            state.add(name, dynamic.transients().all());
+        }
+        state.add(name, List.of(pools()));
+    }
+
     /** Those that stay, newest first. */
     private IoTlbPool[] pools() {
         return dynamic == null ? onlyPool : dynamic.lasting();

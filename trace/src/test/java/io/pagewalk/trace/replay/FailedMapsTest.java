@@ -23,11 +23,6 @@ class FailedMapsTest {
         return MachineSpec.read(Files.writeString(folder.resolve("machine.json"), json));
     }
 
-    private static FailureGroup only(BackendResult result) {
-        assertThat(result.failures()).hasSize(1);
-        return result.failures().get(0);
-    }
-
     private BackendResult recorded() throws IOException, MachineSpecException {
         InputStream trace =
                 Objects.requireNonNull(FailedMapsTest.class.getResourceAsStream("/traces/trace-fail.txt.gz"));
