@@ -8,12 +8,16 @@ package io.pagewalk.dma;
 public final class Errno {
     /** Operation not permitted. */
     public static final int EPERM = 1;
+    /** No such object. */
+    public static final int ENOENT = 2;
     /** A signal came before it was done. */
     public static final int EINTR = 4;
     /** Input/output error. */
     public static final int EIO = 5;
     /** No such device or address. */
     public static final int ENXIO = 6;
+    /** No open file. */
+    public static final int EBADF = 9;
     /** Not now; may succeed later. */
     public static final int EAGAIN = 11;
     /** Out of memory, of addresses or of slots; may succeed later. */
@@ -56,9 +60,11 @@ public final class Errno {
     public static String name(int errno) {
         return switch (Math.abs(errno)) {
             case EPERM -> "EPERM";
+            case ENOENT -> "ENOENT";
             case EINTR -> "EINTR";
             case EIO -> "EIO";
             case ENXIO -> "ENXIO";
+            case EBADF -> "EBADF";
             case EAGAIN -> "EAGAIN";
             case ENOMEM -> "ENOMEM";
             case EACCES -> "EACCES";

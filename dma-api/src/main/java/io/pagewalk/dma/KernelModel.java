@@ -73,4 +73,24 @@ public enum KernelModel {
     public boolean refusesUnknownAccess() {
         return this != LINUX_5;
     }
+
+    /**
+     * Whether rxe is the one of 5.2, which checked less, had other limits and made keys in another way (rdma:RXE-4,
+     * RXE-8 to RXE-10, RXE-18 to RXE-22, RXE-26, RXE-29, RXE-34, RXE-41, RXE-43, DP-9, DP-11).
+     *
+     * @return true for a 5.x kernel
+     */
+    public boolean hasTheFirstRxe() {
+        return this == LINUX_5;
+    }
+
+    /**
+     * Whether a transfer of rdma_rw that finds no region free goes on with plain segments where it can (rdma:RW-12,
+     * QRK-7).
+     *
+     * @return false for a 5.x kernel, where it fails with -EAGAIN
+     */
+    public boolean transfersWithoutRegions() {
+        return this != LINUX_5;
+    }
 }

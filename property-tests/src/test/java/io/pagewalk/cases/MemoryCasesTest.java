@@ -16,10 +16,10 @@ import io.pagewalk.rdma.mm.FileKind;
 import io.pagewalk.rdma.mm.Mmap;
 import io.pagewalk.rdma.mm.Process;
 import io.pagewalk.rdma.mm.UserFile;
-import io.pagewalk.rdma.rxe.RxeMrs;
 import io.pagewalk.rdma.umem.Umem;
 import io.pagewalk.rdma.umem.UmemResult;
 import io.pagewalk.rdma.umem.Umems;
+import io.pagewalk.rdma.verbs.DeviceCaps;
 import io.pagewalk.rdma.verbs.RegMrChecks;
 import java.util.ArrayList;
 import java.util.List;
@@ -33,6 +33,7 @@ import org.junit.jupiter.api.extension.ExtendWith;
 class MemoryCasesTest {
     private static final int PAGE = 4096;
     private static final long LIMIT = 65536;
+    private static final DeviceCaps RXE_CAPS = new DeviceCaps(false, true, true);
 
     private final UmemResult result = new UmemResult();
 
@@ -146,11 +147,11 @@ class MemoryCasesTest {
     void anAddressForThePeerAtAnotherOffsetInThePageIsRefused() {
         long user = 0x7f00_0000_0123L;
         int access = AccessFlags.LOCAL_WRITE;
-        assertThat(RegMrChecks.check(RxeMrs.CAPS, KernelModel.LINUX_6_12, user, 0x10_0123, access))
+        assertThat(RegMrChecks.check(RXE_CAPS, KernelModel.LINUX_6_12, user, 0x10_0123, access))
                 .isZero();
-        assertThat(RegMrChecks.check(RxeMrs.CAPS, KernelModel.LINUX_6_12, user, 0x10_0124, access))
+        assertThat(RegMrChecks.check(RXE_CAPS, KernelModel.LINUX_6_12, user, 0x10_0124, access))
                 .isEqualTo(-Errno.EINVAL);
-        assertThat(RegMrChecks.check(RxeMrs.CAPS, KernelModel.LINUX_6_12, user, 0x10_0000, AccessFlags.REMOTE_WRITE))
+        assertThat(RegMrChecks.check(RXE_CAPS, KernelModel.LINUX_6_12, user, 0x10_0000, AccessFlags.REMOTE_WRITE))
                 .as("the offset is looked at before the rights")
                 .isEqualTo(-Errno.EINVAL);
         assertThat(RegMrChecks.checkPageOffset(user, (-1L & ~0xfffL) | 0x123)).isZero();

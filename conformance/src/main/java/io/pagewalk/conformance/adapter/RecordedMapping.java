@@ -66,6 +66,7 @@ final class RecordedMapping {
             entry("[vdso]", m -> m.looked(FileKind.KERNEL_PAGES)),
             entry("[vvar]", m -> m.frames(VVAR_PFN, R)),
             entry("/dev/mem at 0xa0000 (VM_IO|VM_PFNMAP) rw shared", m -> m.frames(SCREEN_PFN, RW)),
+            entry("mmap of a udmabuf rw shared", m -> m.frames(SCREEN_PFN, RW)),
             entry("8 pages: 4 rw private anon + 4 rw shared tmpfs", m -> m.halves(FileKind.SHMEM)),
             entry("8 pages: 4 rw private anon + 4 rw shared ext4", m -> m.halves(FileKind.REGULAR)));
 

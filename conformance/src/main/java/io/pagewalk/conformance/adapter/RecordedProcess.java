@@ -7,6 +7,7 @@ import io.pagewalk.rdma.mm.AddressSpace;
 import io.pagewalk.rdma.mm.Mmap;
 import io.pagewalk.rdma.mm.Process;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 
 /** A process of the recording of verbs: what it had mapped so far, and who it was. */
@@ -107,6 +108,12 @@ final class RecordedProcess {
         if (RecordedMapping.make(process, name, base, length)) {
             mapped.add(wanted);
         }
+    }
+
+    void fill(long addr, int length, int value) {
+        byte[] bytes = new byte[length];
+        Arrays.fill(bytes, (byte) value);
+        process.writeBytes(addr, bytes);
     }
 
     void unmapLast(long base, long length) {

@@ -1,28 +1,31 @@
 package io.pagewalk.conformance.adapter;
 
+import io.pagewalk.conformance.format.Informative;
+import io.pagewalk.conformance.format.KeyCheck;
 import io.pagewalk.conformance.format.LineFormat;
 import io.pagewalk.conformance.format.Rule;
 import java.util.List;
-import java.util.Set;
 
 /** {@code rdma-rxe}: what user space saw of verbs on rxe. The lines stand in groups, not in boots. */
 final class RxeFamily {
-    /** Groups that ask what becomes of memory, limits and pins, and nothing else. */
-    private static final Set<String> MEMORY_GROUPS = Set.of("maps", "access", "len", "partial", "rlimit", "teardown");
-
-    private static final List<String> MEMORY_CALLS =
-            List.of("reg_mr", "dereg_mr", "mlock", "status", "setrlimit", "close_device", "unshare", "capset");
-    private static final List<String> CALLS = List.of(
-            "query_device_ex",
-            "query_port",
+    /** Registrations and states, of which the kernel is always asked, or nobody. */
+    private static final List<String> MEMORY_CALLS = List.of(
+            "reg_mr",
+            "dereg_mr",
+            "mlock",
+            "status",
+            "setrlimit",
+            "close_device",
+            "unshare",
+            "capset",
             "rereg_mr",
             "dealloc_pd",
             "alloc_mw",
             "dealloc_mw",
-            "destroy_cq",
-            "advise_mr",
-            "reg_dmabuf_mr",
-            "bind_mw");
+            "destroy_cq");
+    /** Calls that the library of user space may answer by itself. */
+    private static final List<String> LIBRARY_CALLS = List.of("advise_mr", "reg_dmabuf_mr");
+
     private static final List<String> TRANSFERS = List.of(
             "BIND_MW",
             "RDMA_WRITE",
@@ -38,35 +41,130 @@ final class RxeFamily {
     private RxeFamily() {}
 
     static Family family() {
+        KeyCheck keys = new KeyCheck();
         Family.Builder family = Family.named("rdma-rxe");
-        MEMORY_CALLS.forEach(op -> family.answeredIn(MEMORY_GROUPS, op, call()));
-        CALLS.forEach(op -> family.unanswered(op, call()));
-        TRANSFERS.forEach(op -> family.unanswered(op, transfer()));
-        return family.unanswered("check", check()).by(RxeAdapter::new);
+        MEMORY_CALLS.forEach(op -> family.answered(
+                op, call(keys).exactWhereWanted("kernel_calls", "kernel_err").build()));
+        LIBRARY_CALLS.forEach(op -> family.answered(op, libraryCall(keys)));
+        TRANSFERS.forEach(op -> family.answered(op, transfer()));
+        return family.answered("query_device_ex", query(keys, device()))
+                .answered("query_port", query(keys, port()))
+                .answered("bind_mw", bind(keys))
+                .answered("check", check())
+                .by(RxeAdapter::new);
+    }
+
+    /** Whether a kind of line is a work request, or looks at what one did. */
+    static boolean isTransfer(String kind) {
+        return TRANSFERS.contains(kind) || kind.equals("bind_mw") || kind.equals("check");
     }
 
     private static LineFormat.Builder line() {
         return LineFormat.builder().identity("dev", "group", "op", "case").input("uid", "memlock", "in");
     }
 
-    private static LineFormat call() {
-        return line().exact("rc", "errno", "err", "kernel_calls", "kernel_err")
+    private static LineFormat.Builder call(KeyCheck keys) {
+        return line().exactWhereWanted("rc", "errno", "err")
                 .exactAndAsked("vmpin_kb_before")
-                .exact("vmpin_kb", "vmlck_kb", "pages_pinned", "pages_unpinned")
-                .rule("lkey", Rule.KEY)
-                .rule("rkey", Rule.KEY)
-                .exact("out", "wc", "rkey_before", "rkey_after", "qp")
-                .exact("registered", "lkey_first", "lkey_last", "seconds", "mem_available_kb")
+                .exactWhereWanted("vmpin_kb", "vmlck_kb", "pages_pinned", "pages_unpinned")
+                .key("lkey", keys)
+                .key("rkey", keys)
+                .exactWhereWanted("registered")
+                .key("lkey_first", keys)
+                .key("lkey_last", keys)
+                .informative(Informative.RECORDING, "seconds", "mem_available_kb");
+    }
+
+    private static LineFormat libraryCall(KeyCheck keys) {
+        return call(keys)
+                .ruleAndAsked("kernel_calls", Rule.KERNEL_OR_LIBRARY)
+                .ruleWhereWanted("kernel_err", Rule.KERNEL_OR_LIBRARY)
+                .build();
+    }
+
+    private static LineFormat query(KeyCheck keys, LineFormat out) {
+        return call(keys)
+                .exactWhereWanted("kernel_calls", "kernel_err")
+                .object("out", out)
+                .build();
+    }
+
+    /** The limits of section 10.1; what else a device says is not specified. */
+    private static LineFormat device() {
+        return LineFormat.builder()
+                .exact("max_mr_size", "page_size_cap", "device_cap_flags", "device_cap_flags_ex")
+                .exact("max_mr", "max_mw", "max_pd", "max_qp", "max_qp_wr", "max_sge", "max_sge_rd")
+                .exact("max_cq", "max_cqe", "max_qp_rd_atom", "max_qp_init_rd_atom")
+                .informative(
+                        Informative.OTHER_LIMIT,
+                        "name",
+                        "node_type",
+                        "transport_type",
+                        "fw_ver",
+                        "vendor_id",
+                        "vendor_part_id",
+                        "hw_ver",
+                        "max_ee_rd_atom",
+                        "max_res_rd_atom",
+                        "atomic_cap",
+                        "max_ee",
+                        "max_rdd",
+                        "max_raw_ipv6_qp",
+                        "max_raw_ethy_qp",
+                        "max_mcast_grp",
+                        "max_mcast_qp_attach",
+                        "max_total_mcast_qp_attach",
+                        "max_ah",
+                        "max_fmr",
+                        "max_map_per_fmr",
+                        "max_srq",
+                        "max_srq_wr",
+                        "max_srq_sge",
+                        "max_pkeys",
+                        "local_ca_ack_delay",
+                        "phys_port_cnt",
+                        "odp_general_caps",
+                        "odp_rc_caps",
+                        "completion_timestamp_mask",
+                        "hca_core_clock",
+                        "max_dm_size",
+                        "num_comp_vectors")
+                .build();
+    }
+
+    private static LineFormat port() {
+        return LineFormat.builder()
+                .exact("max_msg_sz")
+                .informative(
+                        Informative.OTHER_LIMIT,
+                        "state",
+                        "max_mtu",
+                        "active_mtu",
+                        "gid_tbl_len",
+                        "port_cap_flags",
+                        "pkey_tbl_len",
+                        "link_layer")
+                .build();
+    }
+
+    private static LineFormat bind(KeyCheck keys) {
+        return line().ruleWhereWanted("rc", Rule.KERNEL_OR_LIBRARY)
+                .ruleWhereWanted("err", Rule.KERNEL_OR_LIBRARY)
+                .ruleAndAsked("kernel_calls", Rule.KERNEL_OR_LIBRARY)
+                .exactWhereWanted("wc", "qp")
+                .key("rkey_before", keys)
+                .key("rkey_after", keys)
                 .build();
     }
 
     private static LineFormat transfer() {
-        return line().exact("post_rc", "post_err", "requester", "responder")
-                .exact("qp_requester", "qp_responder", "async")
+        return line().exactWhereWanted("post_rc", "post_err", "requester", "responder")
+                .exactWhereWanted("qp_requester", "qp_responder", "async")
                 .build();
     }
 
     private static LineFormat check() {
-        return line().exact("state", "match", "value", "data", "cpu", "byte").build();
+        return line().exactWhereWanted("state", "match", "value", "data", "cpu", "byte")
+                .build();
     }
 }

@@ -23,6 +23,12 @@ public enum Informative {
     AFTER_HAZARD,
     /** Keys that the recording machine drew, which are random in part. */
     KEY,
+    /** Limits of a device that the specification does not list. */
+    OTHER_LIMIT,
+    /** What the library of user space decided without asking the kernel. */
+    USER_LIBRARY,
+    /** How long a recording took, and what memory its machine had left. */
+    RECORDING,
     /** Names of scripts, modes and drivers. */
     LABEL
 }

@@ -121,6 +121,28 @@ public final class LineFormat {
         }
 
         /**
+         * A state that is asked and checked by a rule.
+         *
+         * @param name the field
+         * @param rule the rule
+         * @return this
+         */
+        public Builder ruleAndAsked(String name, Rule rule) {
+            return put(new Field.Asked(rule), name);
+        }
+
+        /**
+         * A key of verbs, checked by how it lies to the keys before it.
+         *
+         * @param name the field
+         * @param keys the keys of all lines of the family
+         * @return this
+         */
+        public Builder key(String name, KeyCheck keys) {
+            return put(new Field.Checked(keys.of(name)), name);
+        }
+
+        /**
          * An answer that is checked by a rule.
          *
          * @param name the field
@@ -143,14 +165,14 @@ public final class LineFormat {
         }
 
         /**
-         * An answer that is checked exactly and was taken in some lines only. Whether it is wanted is asked, as a truth
-         * value of that name.
+         * Answers that are checked exactly and were taken in some lines only. Whether one is wanted is asked, as a
+         * truth value of its name.
          *
-         * @param name the field
+         * @param names the fields
          * @return this
          */
-        public Builder exactWhereWanted(String name) {
-            return put(new Field.Wanted(Checks::exact), name);
+        public Builder exactWhereWanted(String... names) {
+            return put(new Field.Wanted(Checks::exact), names);
         }
 
         /**

@@ -64,6 +64,17 @@ public final class Question {
     }
 
     /**
+     * Whether an answer is wanted that only some lines have.
+     *
+     * @param name the field
+     * @return false when the line does not have it
+     */
+    public boolean wants(String name) {
+        JsonNode value = inputs.get(name);
+        return value != null && !(value.isBoolean() && !value.booleanValue());
+    }
+
+    /**
      * A number of up to 64 bits, unsigned or signed.
      *
      * @param name the field

@@ -1,6 +1,9 @@
 package io.pagewalk.rdma.mm;
 
 import io.pagewalk.dma.Machine;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -22,6 +25,7 @@ public final class Process extends ProcessBytes {
     private final Advice advice;
     private final MemoryLock memoryLock;
     private ProtectionKeys keys = new ProtectionKeys(0);
+    private final List<Runnable> atExit = new ArrayList<>();
     private volatile boolean killed;
     private boolean exited;
 
@@ -170,15 +174,39 @@ public final class Process extends ProcessBytes {
         }
     }
 
-    /** Ends: everything is unmapped. What is pinned stays until it is unpinned. */
+    /**
+     * Ends: everything is unmapped, then files are closed. What is pinned stays until it is unpinned, as it is when a
+     * file's close destroys a registration.
+     */
     public void exit() {
+        List<Runnable> closing;
         synchronized (memory.lock()) {
-            if (!exited) {
-                exited = true;
-                if (space.users() > 0) {
-                    space.putUser();
-                }
+            if (exited) {
+                return;
             }
+            exited = true;
+            if (space.users() > 0) {
+                space.putUser();
+            }
+            closing = List.copyOf(atExit);
+            atExit.clear();
+        }
+        closing.forEach(Runnable::run);
+    }
+
+    /**
+     * Has something done when it ends, after its memory is gone: closing what it had open.
+     *
+     * @param action what to do, outside all locks
+     * @throws IllegalStateException when it has exited; nothing changes then
+     */
+    public void onExit(Runnable action) {
+        Objects.requireNonNull(action, "action");
+        synchronized (memory.lock()) {
+            if (exited) {
+                throw new IllegalStateException("process " + pid + " has exited");
+            }
+            atExit.add(action);
         }
     }
 

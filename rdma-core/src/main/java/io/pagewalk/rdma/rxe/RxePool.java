@@ -5,15 +5,28 @@ import java.util.BitSet;
 
 /**
  * The numbers of rxe's objects of one kind. They are given out in a cycle, so that a number is used again as late as
- * can be, and what still names the old object is noticed. Implements rdma:RXE-2. Thread-safe.
+ * can be, and what still names the old object is noticed. In a 5.x kernel the search begins at the latest number
+ * itself, so that the newest object's number is free again at once. Implements rdma:RXE-2, RXE-4. Thread-safe.
  */
 public final class RxePool {
     private final int first;
     private final int last;
     private final int maxElements;
+    private final boolean ofTheFirstRxe;
     private final BitSet used = new BitSet();
     private int next;
     private int elements;
+
+    /**
+     * Makes an empty pool of Linux 6.12.
+     *
+     * @param first the lowest number, from 1
+     * @param last the highest number
+     * @param maxElements how many objects there may be at once
+     */
+    public RxePool(int first, int last, int maxElements) {
+        this(first, last, maxElements, false);
+    }
 
     /**
      * Makes an empty pool.
@@ -21,8 +34,9 @@ public final class RxePool {
      * @param first the lowest number, from 1
      * @param last the highest number
      * @param maxElements how many objects there may be at once
+     * @param ofTheFirstRxe whether the rules of a 5.x kernel hold
      */
-    public RxePool(int first, int last, int maxElements) {
+    RxePool(int first, int last, int maxElements, boolean ofTheFirstRxe) {
         if (first < 1 || last < first || maxElements < 1) {
             throw new IllegalArgumentException(
                     "a pool of " + maxElements + " objects cannot have the numbers " + first + " to " + last);
@@ -30,6 +44,7 @@ public final class RxePool {
         this.first = first;
         this.last = last;
         this.maxElements = maxElements;
+        this.ofTheFirstRxe = ofTheFirstRxe;
         next = first;
     }
 
@@ -37,11 +52,12 @@ public final class RxePool {
      * Adds an object: the lowest free number from the one after the latest on, and from the first again behind the
      * last.
      *
-     * @return its number; -EINVAL when there are as many as may be, -EBUSY when no number is free
+     * @return its number; -EINVAL when there are as many as may be, or -ENOMEM in a 5.x kernel; -EBUSY when no number
+     *     is free
      */
     public synchronized int add() {
         if (elements == maxElements) {
-            return -Errno.EINVAL;
+            return ofTheFirstRxe ? -Errno.ENOMEM : -Errno.EINVAL;
         }
         int index = freeFrom(next);
         if (index > last) {
@@ -52,8 +68,12 @@ public final class RxePool {
         }
         used.set(index - first);
         elements++;
-        next = index == last ? first : index + 1;
+        next = ofTheFirstRxe ? index : after(index);
         return index;
+    }
+
+    private int after(int index) {
+        return index == last ? first : index + 1;
     }
 
     private int freeFrom(int index) {
@@ -72,6 +92,25 @@ public final class RxePool {
         }
         used.clear(index - first);
         elements--;
+    }
+
+    /**
+     * Whether a number can be one of this pool's.
+     *
+     * @param index any number
+     * @return true from the first to the last
+     */
+    public boolean covers(int index) {
+        return index >= first && index <= last;
+    }
+
+    /**
+     * How many objects there may be.
+     *
+     * @return objects
+     */
+    public int maxElements() {
+        return maxElements;
     }
 
     /**

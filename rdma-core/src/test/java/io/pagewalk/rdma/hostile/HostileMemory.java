@@ -16,7 +16,6 @@ import io.pagewalk.rdma.mm.Pins;
 import io.pagewalk.rdma.mm.Process;
 import io.pagewalk.rdma.mm.UserFile;
 import io.pagewalk.rdma.mm.UserMemory;
-import io.pagewalk.rdma.rxe.RxeMrs;
 import io.pagewalk.rdma.umem.BlockIterator;
 import io.pagewalk.rdma.umem.MemlockBudget;
 import io.pagewalk.rdma.umem.PageSizes;
@@ -65,7 +64,6 @@ final class HostileMemory {
             Umem.class,
             UmemRegion.class,
             UmemResult.class,
-            RxeMrs.class,
             UserFile.class,
             UserFile.Opened.class,
             UserMemory.class,
@@ -190,7 +188,7 @@ final class HostileMemory {
                 BlockIterator.class,
                 List.of(new BlockIterator(), new BlockIterator(BlockIterator.Rule.ONE_SEGMENT_A_STEP)));
         pool.put(SgToPages.class, List.of(new SgToPages()));
-        pool.put(DeviceCaps.class, List.of(RxeMrs.CAPS));
+        pool.put(DeviceCaps.class, List.of(new DeviceCaps(false, true, true)));
         pool.put(List.class, List.of(List.of(), List.of(1)));
         offer(new MemlockBudget(1 << 16, false, -1));
         offer(new Preflight.Request(1, 4096, 3));
@@ -201,7 +199,6 @@ final class HostileMemory {
         offer(machine);
         offer(device);
         offer(IbDevice.withoutDmaDevice("rxe", machine));
-        offer(new RxeMrs(IbDevice.withoutDmaDevice("rxe1", machine)));
         offer(Umems.of(machine));
         offer(UserMemory.of(machine));
         offer(UserMemory.of(machine).pins());
@@ -335,9 +332,6 @@ final class HostileMemory {
             pins.unpinUserPagesDirtyLock((long[]) arguments[3], (int) result, false);
         } else if (member.getName().equals("get") && Objects.equals(result, 0)) {
             keep(((UmemResult) arguments[6]).umem());
-        } else if (member.getName().equals("regUserMr") && (int) result > 0) {
-            keep(((UmemResult) arguments[5]).umem());
-            pool.computeIfAbsent(int.class, k -> new ArrayList<>()).add(result);
         } else if (member.getName().startsWith("mmap") && (long) result > 0) {
             offerAddress((long) result);
         } else if (result instanceof Umem umem) {
@@ -345,7 +339,7 @@ final class HostileMemory {
         } else if (result instanceof Process child) {
             offer(child);
             offer(child.addressSpace());
-        } else if (result instanceof UserFile || result instanceof UserFile.Opened || result instanceof RxeMrs) {
+        } else if (result instanceof UserFile || result instanceof UserFile.Opened) {
             offer(result);
         }
     }
@@ -425,9 +419,6 @@ final class HostileMemory {
             all.add(each.pinnedVm());
             all.add(each.lockedVm());
             all.add((long) each.structureReferences());
-        }
-        for (Object mrs : pool.getOrDefault(RxeMrs.class, List.of())) {
-            all.add((long) ((RxeMrs) mrs).size());
         }
         return all;
     }

@@ -19,7 +19,10 @@ import io.pagewalk.rdma.mm.PinRefusal;
 import io.pagewalk.rdma.mm.Process;
 import io.pagewalk.rdma.mm.UserFile;
 import io.pagewalk.rdma.mm.UserMemory;
-import io.pagewalk.rdma.rxe.RxeMrs;
+import io.pagewalk.rdma.rxe.RxeDevice;
+import io.pagewalk.rdma.verbs.Mr;
+import io.pagewalk.rdma.verbs.Pd;
+import io.pagewalk.rdma.verbs.VerbsDevice;
 import java.time.Duration;
 import java.util.List;
 import java.util.Objects;
@@ -254,35 +257,32 @@ class HostileRegistrationTest {
 
     @Test
     void aNumberIsNotLostToACallThatThrows() {
-        RxeMrs mrs = new RxeMrs(world.device);
+        VerbsDevice rxe = RxeDevice.add("rxe1", world.machine);
+        Pd pd = rxe.allocPd(0, "test").value();
         Process gone = Process.create(world.machine);
         gone.exit();
-        for (int i = 0; i < 0x80000; i++) {
-            try {
-                mrs.regUserMr(0, gone, 0x10000, PAGE, 0, world.result);
-            } catch (IllegalStateException exited) {
-                continue;
-            }
-            throw new AssertionError("registered for a process that is gone");
-        }
-        assertThat(mrs.regUserMr(0, world.process, world.anon(1), PAGE, 0, world.result))
-                .isPositive();
+        assertThatThrownBy(() -> rxe.regUserMr(pd, 0, gone, 0x10000, PAGE, 0x10000, 0))
+                .isInstanceOf(IllegalStateException.class);
+        assertThat(((RxeDevice) rxe.provider()).mrCount()).isEqualTo(1);
+        assertThat(pd.useCount()).isZero();
     }
 
     @Test
     void aCpuThatDoesNotExistGivesNothingBack() {
-        RxeMrs mrs = new RxeMrs(world.device);
-        int index = mrs.regUserMr(0, world.process, world.anon(1), PAGE, 0, world.result);
-        assertThatThrownBy(() -> mrs.deregMr(99, index)).isInstanceOf(IndexOutOfBoundsException.class);
-        assertThat(Objects.requireNonNull(mrs.find(index)).umem().isReleased()).isFalse();
+        VerbsDevice rxe = RxeDevice.add("rxe1", world.machine);
+        Pd pd = rxe.allocPd(0, "test").value();
+        long addr = world.anon(1);
+        Mr mr = rxe.regUserMr(pd, 0, world.process, addr, PAGE, addr, 0).value();
+        assertThatThrownBy(() -> rxe.deregMr(mr, 99)).isInstanceOf(IndexOutOfBoundsException.class);
+        assertThat(Objects.requireNonNull(mr.umem()).isReleased()).isFalse();
         assertThat(world.pinnedVm()).isEqualTo(1);
-        mrs.deregMr(0, index);
+        assertThat(rxe.deregMr(mr, 0)).isZero();
         assertNothingIsHeld(world.process);
 
-        int second = mrs.regUserMr(0, world.process, world.anon(1), PAGE, 0, world.result);
-        world.result.umem().close();
-        assertThatThrownBy(() -> mrs.deregMr(0, second)).hasMessageContaining("released twice");
-        assertThat(mrs.size()).isZero();
+        Mr second = rxe.regUserMr(pd, 0, world.process, addr, PAGE, addr, 0).value();
+        Objects.requireNonNull(second.umem()).close();
+        assertThatThrownBy(() -> rxe.deregMr(second, 0)).hasMessageContaining("released twice");
+        assertThat(((RxeDevice) rxe.provider()).mrCount()).isEqualTo(1);
         assertNothingIsHeld(world.process);
     }
 
@@ -304,6 +304,39 @@ class HostileRegistrationTest {
         assertThat(bus.pinnedVm()).isZero();
         assertThat(bus.pinsHeld()).isZero();
         child.exit();
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"direct", "swiotlb", "iommu-strict", "iommu-lazy", "virt"})
+    @DisplayName("rdma:UMEM-31: after a release no address leads anywhere")
+    void whatIsReleasedLeadsNowhere(String backend) {
+        UmemWorld bus = UmemWorld.onBus(UmemWorld.builder(backend), DeviceConfig.named("nic"));
+        long addr = bus.anon(3);
+        assertThat(bus.get(addr, 3L * PAGE, AccessFlags.LOCAL_WRITE)).isZero();
+        Umem umem = bus.result.umem();
+        umem.close();
+
+        assertThat(umem.physAddr(addr)).isEqualTo(UmemRegion.NOWHERE);
+        assertThat(umem.dmaAddr(addr)).isEqualTo(UmemRegion.NOWHERE);
+        assertThatThrownBy(() -> umem.dmaOffset(PAGE)).isInstanceOf(IndexOutOfBoundsException.class);
+        assertThatThrownBy(() -> umem.findBestPgoff(-PAGE, 0xfff)).isInstanceOf(IndexOutOfBoundsException.class);
+        assertThat(umem.iova()).isEqualTo(addr);
+    }
+
+    @Test
+    @DisplayName("rdma:UMEM-21: a page that other hands unpinned keeps neither the charge nor the address space")
+    void whatOtherHandsUnpinnedIsChargedNoLonger() {
+        long addr = world.anon(4);
+        assertThat(world.get(addr, 4L * PAGE, AccessFlags.LOCAL_WRITE)).isZero();
+        Umem umem = world.result.umem();
+        world.pins.unpinUserPageRangeDirtyLock(umem.physAddr(addr + 3 * PAGE) >>> 12, 1, false);
+
+        assertThatThrownBy(umem::close)
+                .isInstanceOf(IllegalStateException.class)
+                .hasMessageContaining("has no pin");
+        assertThat(umem.isReleased()).isTrue();
+        assertNothingIsHeld(world.process);
+        assertThat(world.process.addressSpace().structureReferences()).isEqualTo(1);
     }
 
     // ---- numbers of blocks

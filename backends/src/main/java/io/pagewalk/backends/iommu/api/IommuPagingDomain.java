@@ -9,6 +9,9 @@ import io.pagewalk.dma.scatterlist.SgTable;
  * <p>Implements iommu:CORE-10 to CORE-22 by way of the unit's driver. Addresses and sizes are unsigned. Maps and unmaps
  * of disjoint ranges may run at once; attaching, detaching and closing are for one thread. Unlike the DMA API this one
  * keeps a book of who mapped what, so that its calls may allocate.
+ *
+ * <p>Once it is closed, attaching, mapping, unmapping and looking into its tables throw {@link IllegalStateException}:
+ * their pages may be somebody else's by then.
  */
 public interface IommuPagingDomain extends IommuDomainView, AutoCloseable {
     /**

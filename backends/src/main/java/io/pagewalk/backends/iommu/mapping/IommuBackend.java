@@ -63,6 +63,7 @@ public final class IommuBackend implements DmaBackend, Iommu {
         this.pool = swiotlb.defaultMem();
         this.direct = new DirectCore(machine);
         swiotlb.takeDecryptedFrom(direct.atomicPools());
+        machine.addHeldSource(swiotlb);
         this.boot = boot;
         this.defaults = new DefaultDomains(machine, driver, boot.defaultType());
         this.blocked = BareDomain.blocked(driver);

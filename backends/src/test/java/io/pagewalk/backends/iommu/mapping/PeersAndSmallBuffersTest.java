@@ -130,6 +130,7 @@ class PeersAndSmallBuffersTest {
             SgTable sg = new SgTable(3).add(RAM + 8, 0x10).add(BAR, PAGE).add(BAR + PAGE, PAGE);
             assertThat(map(world, sg)).isEqualTo(-Errno.EREMOTEIO);
             assertThat(world.failure().reason()).isEqualTo(FailureReason.PEER_UNREACHABLE);
+            assertThat(world.failure().numbers()).as("the first out of reach").containsExactly(BAR + PAGE, PAGE);
             assertThat(segments(sg, 3)).containsOnly("ffffffffffffffff+0");
             assertThat(sg.physAddr(0)).isEqualTo(RAM + 8);
             assertThat(sg.lengthBytes(0)).isEqualTo(0x10);

@@ -192,7 +192,7 @@ final class RecordingDriver implements IommuDriver {
     public void close() {}
 
     @Override
-    public void passFaultsTo(FaultReports newReports) {
-        faultReports = newReports;
+    public void passFaultsTo(FaultReports reports) {
+        faultReports = reports;
     }
 }
