@@ -30,6 +30,9 @@ class BenchmarksRunTest {
         assertThat(benchmark.readLong()).isEqualTo(benchmark.baseline());
         assertThat(benchmark.readPage()).isEqualTo(4096L * BenchmarkMachine.BATCH);
         assertThat(benchmark.writeLong()).isEqualTo(8L * BenchmarkMachine.BATCH);
+        assertThat(benchmark.writePage()).isEqualTo(4096L * BenchmarkMachine.BATCH);
+        assertThat(benchmark.readLine()).isEqualTo(64L * BenchmarkMachine.BATCH);
+        assertThat(benchmark.writeLine()).isEqualTo(64L * BenchmarkMachine.BATCH);
         benchmark.close();
     }
 
@@ -80,6 +83,16 @@ class BenchmarksRunTest {
             assertThat(done).as("one segment").isEqualTo(1);
         }
         assertThat(benchmark.baselineNaiveTwin()).isNotNegative();
+        benchmark.close();
+    }
+
+    @ParameterizedTest
+    @EnumSource(TranslationBenchmark.Work.class)
+    void eachTranslationIsWhatTheArraySays(TranslationBenchmark.Work work) {
+        TranslationBenchmark benchmark = new TranslationBenchmark();
+        benchmark.work = work;
+        benchmark.open();
+        assertThat(benchmark.translate()).isEqualTo(benchmark.baselineArray());
         benchmark.close();
     }
 }
