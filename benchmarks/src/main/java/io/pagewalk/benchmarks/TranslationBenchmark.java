@@ -1,7 +1,7 @@
 package io.pagewalk.benchmarks;
 
-import io.pagewalk.backends.iommu.api.IommuPagingDomain;
 import io.pagewalk.backends.iommu.api.Iommu;
+import io.pagewalk.backends.iommu.api.IommuPagingDomain;
 import io.pagewalk.backends.iommu.api.IommuProt;
 import io.pagewalk.backends.iommu.driver.VtdDriver;
 import io.pagewalk.dma.Access;
@@ -28,9 +28,9 @@ import org.openjdk.jmh.annotations.Warmup;
 /**
  * What the unit does for one address: find it in the IOTLB, or walk tables of three or four levels.
  *
- * <p>Hypothesis: a walk costs little more than a hit, as its entries lie in one buffer and in the caches of the host; the
- * paging-structure caches save reads that are cheap already. Pages are taken in turn, so that an IOTLB of one entry never
- * holds the next one. Each measured call is a batch of {@value BenchmarkMachine#BATCH} translations: divide.
+ * <p>Hypothesis: a walk costs little more than a hit, as its entries lie in one buffer and in the caches of the host;
+ * the paging-structure caches save reads that are cheap already. Pages are taken in turn, so that an IOTLB of one entry
+ * never holds the next one. Each measured call is a batch of {@value BenchmarkMachine#BATCH} translations: divide.
  */
 @State(Scope.Thread)
 @BenchmarkMode(Mode.SampleTime)

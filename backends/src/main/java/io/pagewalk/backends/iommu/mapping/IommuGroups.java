@@ -89,9 +89,9 @@ final class IommuGroups {
             byName.put(name, group);
         }
         if (device.config().pci()) {
-            requesterIds(device).forEach(requesterId -> byRequester.putIfAbsent(requesterId, group));
+            requesterIds(device).forEach(requesterId -> byRequester.computeIfAbsent(requesterId, id -> group));
             for (PciBridge bridge = firstSharing(device); bridge != null; bridge = nextSharing(bridge)) {
-                byBridge.putIfAbsent(bridge.requesterId(), group);
+                byBridge.computeIfAbsent(bridge.requesterId(), id -> group);
             }
         }
     }
