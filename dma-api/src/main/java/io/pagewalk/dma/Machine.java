@@ -589,7 +589,10 @@ public final class Machine implements AutoCloseable {
         return backend.ownsAddresses();
     }
 
-    /** Closes the backend. */
+    /**
+     * Closes the backend, which gives its own memory back. Unmap and free before: nothing looks at what is still held,
+     * and what is asked of the machine or its devices afterwards has no meaning.
+     */
     @Override
     public void close() {
         backend.close();

@@ -125,7 +125,29 @@ class RuleTest {
         assertAgrees(compare(Rule.WITHIN_REACH, line, new Answers().unsigned("x", -4096)), 0, 1, 1);
     }
 
-    // ---- layout
+    // ---- keys
+
+    @Test
+    void whatTheLibraryOfUserSpaceAnsweredIsCountedApart() {
+        LineFormat format = LineFormat.builder()
+                .ruleAndAsked("kernel_calls", Rule.KERNEL_OR_LIBRARY)
+                .ruleWhereWanted("rc", Rule.KERNEL_OR_LIBRARY)
+                .build();
+        VectorLine byLibrary = VectorLine.parse("{\"kernel_calls\":0,\"rc\":22}");
+        Comparison apart = byLibrary.compare(
+                format,
+                byLibrary.question(format),
+                new Answers().signed("kernel_calls", 1).signed("rc", 0));
+        assertAgrees(apart, 0, 0, 2);
+        assertThat(apart.informative()).containsOnlyKeys(Informative.USER_LIBRARY);
+        VectorLine byKernel = VectorLine.parse("{\"kernel_calls\":1,\"rc\":22}");
+        Comparison exact = byKernel.compare(
+                format,
+                byKernel.question(format),
+                new Answers().signed("kernel_calls", 1).signed("rc", 0));
+        assertDiffers(exact, "rc", "22", "0");
+        assertCounts(exact, 2, 0, 0);
+    }
 
     @Test
     void anAddressThatATimerChoseKeepsItsOffset() {

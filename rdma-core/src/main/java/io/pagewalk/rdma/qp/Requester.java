@@ -80,7 +80,8 @@ final class Requester {
     private void local(SendWqe wqe) {
         int error = switch (wqe.opcode) {
             case LOCAL_INV -> regions.invalidate(qp, wqe.rkey);
-            case REG_MR -> regions.registerFast(qp, Objects.requireNonNull(wqe.mr, "mr"), wqe.rkey, wqe.access);
+            case REG_MR, REG_MR_INTEGRITY ->
+                regions.registerFast(qp, Objects.requireNonNull(wqe.mr, "mr"), wqe.rkey, wqe.access);
             default ->
                 regions.bindWindow(qp, wqe.mwRkey, wqe.rkey, wqe.mrLkey, wqe.mwAddr, wqe.mwLengthBytes, wqe.access);
         };

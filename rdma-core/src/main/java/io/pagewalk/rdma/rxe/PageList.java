@@ -14,10 +14,11 @@ final class PageList {
     static final long HOLE = -1L;
 
     private static final int FIRST_ROOM = 8;
+    private static final long[] NOTHING = {};
 
     private final KernelLayout layout;
     private final CpuMemory memory;
-    private long[] entries = new long[FIRST_ROOM];
+    private long[] entries = NOTHING;
     private volatile int count;
     private long limit;
 
@@ -47,6 +48,11 @@ final class PageList {
         return count >= limit;
     }
 
+    /** Makes room for as many pages as will come. */
+    void reserve(long pages) {
+        entries = Arrays.copyOf(entries, Math.toIntExact(pages));
+    }
+
     /** Adds a page by its address of virtual DMA; what is no RAM there is a hole. */
     void addVirtual(long dmaAddr, long bytes) {
         long physAddr = layout.virtToPhys(dmaAddr);
@@ -56,7 +62,7 @@ final class PageList {
     void addPhysical(long physAddr) {
         int at = count;
         if (at == entries.length) {
-            entries = Arrays.copyOf(entries, 2 * at);
+            entries = Arrays.copyOf(entries, Math.max(FIRST_ROOM, 2 * at));
         }
         entries[at] = physAddr;
         count = at + 1;

@@ -2,6 +2,7 @@ package io.pagewalk.rdma.rxe;
 
 import io.pagewalk.dma.Errno;
 import io.pagewalk.dma.FailurePoint;
+import io.pagewalk.dma.KernelLog;
 import io.pagewalk.dma.Machine;
 import io.pagewalk.dma.memory.Addresses;
 import io.pagewalk.dma.memory.CpuMemory;
@@ -70,6 +71,7 @@ public final class RxeDevice implements VerbsProvider {
     private final UserMemory userMemory;
     private final CpuMemory memory;
     private final KernelLayout layout;
+    private final KernelLog.Site tooFar;
     private final FailurePoint mrPoint;
     private final FailurePoint pagesPoint;
     private final FailurePoint mwPoint;
@@ -103,6 +105,7 @@ public final class RxeDevice implements VerbsProvider {
         userMemory = UserMemory.of(machine);
         memory = machine.cpuMemory();
         layout = machine.layout();
+        tooFar = machine.log().site("rxe_mr_copy");
         mrPoint = machine.failures().point("rxe.mr");
         pagesPoint = machine.failures().point("rxe.mr_pages");
         mwPoint = machine.failures().point("rxe.mw");
@@ -231,6 +234,11 @@ public final class RxeDevice implements VerbsProvider {
         return memory;
     }
 
+    /** Where the kernel warns of an address that leads behind the page list. */
+    KernelLog.Site tooFar() {
+        return tooFar;
+    }
+
     FailurePoint pagesPoint() {
         return pagesPoint;
     }
@@ -299,7 +307,7 @@ public final class RxeDevice implements VerbsProvider {
         if (index < 0) {
             return ErrPtr.err(index);
         }
-        RxeMr mr = new RxeMr(this, pd, MrType.DMA, index, 0);
+        RxeMr mr = new RxeMr(this, pd, MrType.DMA, index);
         begin(mr, access);
         return published(mr, RxeMr.VALID);
     }
@@ -325,7 +333,7 @@ public final class RxeDevice implements VerbsProvider {
         }
         boolean done = false;
         try {
-            RxeMr mr = new RxeMr(this, pd, MrType.USER, index, Long.MAX_VALUE);
+            RxeMr mr = new RxeMr(this, pd, MrType.USER, index);
             begin(mr, access);
             int error = pin(mr, cpu, process, userAddr, lengthBytes, virtAddr, access);
             done = error == 0;
@@ -442,8 +450,7 @@ public final class RxeDevice implements VerbsProvider {
             mrPool.remove(index);
             return ErrPtr.err(-Errno.ENOMEM);
         }
-        RxeMr mr = new RxeMr(this, pd, MrType.MEM_REG, index, Integer.toUnsignedLong(maxNumSg));
-        mr.setMaxNumSg(maxNumSg);
+        RxeMr mr = new RxeMr(this, pd, index, maxNumSg);
         begin(mr, first ? 0 : ALL_REMOTE);
         if (first) {
             mr.showRkeyAsLkey();
@@ -452,9 +459,9 @@ public final class RxeDevice implements VerbsProvider {
     }
 
     @Override
-    public int mapMrSg(Mr mr, SgTable sg, int nents, int sgOffset) {
+    public int mapMrSg(Mr mr, SgTable sg, int firstSegment, int nents, int sgOffset) {
         synchronized (keys.lock()) {
-            return ((RxeMr) mr).mapSg(sg, nents, sgOffset);
+            return ((RxeMr) mr).mapSg(sg, firstSegment, nents, sgOffset);
         }
     }
 

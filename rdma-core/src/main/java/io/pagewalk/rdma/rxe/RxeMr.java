@@ -1,9 +1,11 @@
 package io.pagewalk.rdma.rxe;
 
 import io.pagewalk.dma.Errno;
-import io.pagewalk.dma.KernelLog;
 import io.pagewalk.dma.memory.Addresses;
+import io.pagewalk.dma.memory.CpuMemory;
+import io.pagewalk.dma.scatterlist.SgTable;
 import io.pagewalk.rdma.AccessFlags;
+import io.pagewalk.rdma.PageSetter;
 import io.pagewalk.rdma.SgToPages;
 import io.pagewalk.rdma.qp.AtomicWord;
 import io.pagewalk.rdma.qp.Region;
@@ -11,7 +13,8 @@ import io.pagewalk.rdma.umem.Umem;
 import io.pagewalk.rdma.verbs.Mr;
 import io.pagewalk.rdma.verbs.MrType;
 import io.pagewalk.rdma.verbs.Pd;
-import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicIntegerFieldUpdater;
+import org.jspecify.annotations.Nullable;
 
 /**
  * A region of rxe: its private keys, state, rights and pages. Lookups judge it by those; the public keys are for its
@@ -41,35 +44,68 @@ public final class RxeMr extends Mr implements Region {
     private static final long PAGE = Addresses.PAGE_SIZE;
     private static final int REMOTE = AccessFlags.REMOTE_READ | AccessFlags.REMOTE_WRITE | AccessFlags.REMOTE_ATOMIC;
 
+    private static final AtomicIntegerFieldUpdater<RxeMr> REFERENCES =
+            AtomicIntegerFieldUpdater.newUpdater(RxeMr.class, "references");
+
     private final RxeDevice device;
     private final int index;
     private final boolean first;
     private final PageList pages;
-    private final AtomicInteger references = new AtomicInteger(1);
-    private final SgToPages cutter = new SgToPages();
-    private final KernelLog.Site tooFar;
-    private final long[] bytesSeen = new long[4];
+    private final @Nullable FastPart fast;
+    /** Changed through {@link #REFERENCES} alone. */
+    private volatile int references = 1;
+
     private volatile int state = INVALID;
     private volatile int privateLkey;
     private volatile int privateRkey;
     private volatile int access;
     private volatile int numMw;
     private long regionPage = PAGE;
-    private int maxNumSg;
     private long firstIova;
     private long firstLength;
     private long firstOffset;
 
-    RxeMr(RxeDevice device, Pd pd, MrType type, int index, long pageLimit) {
+    /** What only regions for fast registration need; there may be very many of the others. */
+    private static final class FastPart {
+        private final SgToPages cutter = new SgToPages();
+        private final long[] bytesSeen = new long[4];
+        private final int maxNumSg;
+        private @Nullable PageSetter setter;
+
+        FastPart(int maxNumSg) {
+            this.maxNumSg = maxNumSg;
+        }
+
+        /** Notes a key's low byte; says whether it was noted before. */
+        boolean note(int key) {
+            int at = key & 0xff;
+            long bit = 1L << at;
+            boolean seen = (bytesSeen[at >>> 6] & bit) != 0;
+            bytesSeen[at >>> 6] |= bit;
+            return seen;
+        }
+    }
+
+    /** A region that no list is mapped to. */
+    RxeMr(RxeDevice device, Pd pd, MrType type, int index) {
+        this(device, pd, type, index, null, Long.MAX_VALUE);
+    }
+
+    /** A region for fast registration. */
+    RxeMr(RxeDevice device, Pd pd, int index, int maxNumSg) {
+        this(device, pd, MrType.MEM_REG, index, new FastPart(maxNumSg), Integer.toUnsignedLong(maxNumSg));
+    }
+
+    private RxeMr(RxeDevice device, Pd pd, MrType type, int index, @Nullable FastPart fast, long pageLimit) {
         super(pd, type);
         this.device = device;
         this.index = index;
+        this.fast = fast;
         first = device.isFirst();
         pages = new PageList(
                 device.ibDevice().machine().layout(),
                 device.ibDevice().machine().cpuMemory(),
                 pageLimit);
-        tooFar = device.ibDevice().machine().log().site("rxe_mr_copy");
         setPageBytes((int) PAGE);
     }
 
@@ -186,39 +222,31 @@ public final class RxeMr extends Mr implements Region {
     }
 
     private boolean noteKeyByte(int key) {
-        int at = key & 0xff;
-        long bit = 1L << at;
-        boolean seen = (bytesSeen[at >>> 6] & bit) != 0;
-        bytesSeen[at >>> 6] |= bit;
-        return seen;
+        return fast != null && fast.note(key);
     }
 
     // ---- references
 
     /** Takes a reference, unless the last one is gone (rdma:RXE-5). */
     boolean tryGet() {
-        int seen = references.get();
-        while (seen != 0) {
-            int found = references.compareAndExchange(seen, seen + 1);
-            if (found == seen) {
-                return true;
-            }
-            seen = found;
+        int seen = references;
+        while (seen != 0 && !REFERENCES.compareAndSet(this, seen, seen + 1)) {
+            seen = references;
         }
-        return false;
+        return seen != 0;
     }
 
     @Override
     public void put() {
-        references.decrementAndGet();
+        REFERENCES.decrementAndGet(this);
     }
 
     /**
      * Drops the first reference and waits for accesses that are under way: they are short, and none of this thread's.
      */
     void drain() {
-        references.decrementAndGet();
-        while (references.get() > 0) {
+        REFERENCES.decrementAndGet(this);
+        while (references > 0) {
             Thread.onSpinWait();
         }
     }
@@ -228,7 +256,8 @@ public final class RxeMr extends Mr implements Region {
     /** Memory of a process: all its pages (rdma:RXE-15, RXE-21). */
     void fill(Umem umem) {
         setUmem(umem);
-        var table = umem.table();
+        SgTable table = umem.table();
+        pages.reserve(umem.numPages());
         for (int i = 0; i < table.origNents(); i++) {
             long page = table.pageAddr(i);
             long end = page + table.lengthBytes(i);
@@ -248,30 +277,23 @@ public final class RxeMr extends Mr implements Region {
         firstOffset = offset;
     }
 
-    void setMaxNumSg(int newMaxNumSg) {
-        maxNumSg = newMaxNumSg;
-    }
-
     /** {@code map_mr_sg} (rdma:RXE-23 to RXE-27). */
-    int mapSg(io.pagewalk.dma.scatterlist.SgTable sg, int nents, int sgOffset) {
+    int mapSg(SgTable sg, int firstSegment, int nents, int sgOffset) {
         long pageBytes = Integer.toUnsignedLong(pageBytes());
-        if (Long.bitCount(pageBytes) != 1) {
+        if (Long.bitCount(pageBytes) != 1 || fast == null) {
             return -Errno.EINVAL;
         }
         pages.clear();
         regionPage = pageBytes;
-        if (!first && pageBytes > PAGE) {
-            long needed = pageBytes / PAGE * Integer.toUnsignedLong(maxNumSg);
-            if (Addresses.lessThan(pages.limit(), needed)) {
-                if (device.pagesPoint().fails()) {
-                    return -Errno.ENOMEM;
-                }
-                pages.setLimit(needed);
-            }
+        if (!growFor(pageBytes / PAGE * Integer.toUnsignedLong(fast.maxNumSg))) {
+            return -Errno.ENOMEM;
         }
-        int covered = cutter.map(sg, nents, Integer.toUnsignedLong(sgOffset), pageBytes, this::setPage);
+        SgToPages cutter = fast.cutter;
+        PageSetter setter = fast.setter == null ? this::setPage : fast.setter;
+        fast.setter = setter;
+        int covered = cutter.map(sg, firstSegment, nents, Integer.toUnsignedLong(sgOffset), pageBytes, setter);
         setSgOffset(cutter.sgOffset());
-        if (wasCut(sg, nents, sgOffset)) {
+        if (wasCut(sg, firstSegment, nents, sgOffset)) {
             setRange(cutter.iova(), cutter.lengthBytes());
             if (first) {
                 setFirstRange(iova(), lengthBytes(), iova() & pageBytes - 1);
@@ -280,9 +302,21 @@ public final class RxeMr extends Mr implements Region {
         return covered;
     }
 
+    /** Large region pages need more entries than the region was made for (rdma:RXE-24). */
+    private boolean growFor(long needed) {
+        if (first || !Addresses.lessThan(pages.limit(), needed)) {
+            return true;
+        }
+        if (device.pagesPoint().fails()) {
+            return false;
+        }
+        pages.setLimit(needed);
+        return true;
+    }
+
     /** The cutter moves the region even when not a page could be set, but not when it refused its arguments. */
-    private static boolean wasCut(io.pagewalk.dma.scatterlist.SgTable sg, int nents, int sgOffset) {
-        return nents > 0 && !Addresses.lessThan(sg.dmaLengthBytes(0), Integer.toUnsignedLong(sgOffset));
+    private static boolean wasCut(SgTable sg, int firstSegment, int nents, int sgOffset) {
+        return nents > 0 && !Addresses.lessThan(sg.dmaLengthBytes(firstSegment), Integer.toUnsignedLong(sgOffset));
     }
 
     private int setPage(long dmaAddr) {
@@ -350,7 +384,8 @@ public final class RxeMr extends Mr implements Region {
                 ? iova - Addresses.alignDown(iova(), regionPage) >>> Addresses.PAGE_SHIFT
                 : (iova >>> shift(small)) - (iova() >>> shift(small));
         if (!Addresses.lessThan(pageIndex, pages.count())) {
-            tooFar.warnOnce(() -> "page " + pageIndex + " of " + pages.count() + " in " + this + " (rdma:RXE-31)");
+            device.tooFar()
+                    .warnOnce(() -> "page " + pageIndex + " of " + pages.count() + " in " + this + " (rdma:RXE-31)");
             return PageList.HOLE;
         }
         long entry = pages.entry(pageIndex);
@@ -396,7 +431,7 @@ public final class RxeMr extends Mr implements Region {
         if (error != 0) {
             return error;
         }
-        var memory = device.memory();
+        CpuMemory memory = device.memory();
         long at = iova;
         int done = 0;
         while (done < length) {

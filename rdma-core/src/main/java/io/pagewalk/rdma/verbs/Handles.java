@@ -2,8 +2,8 @@ package io.pagewalk.rdma.verbs;
 
 import io.pagewalk.dma.Errno;
 import java.util.ArrayList;
+import java.util.BitSet;
 import java.util.List;
-import java.util.TreeMap;
 import java.util.function.ToIntFunction;
 import org.jspecify.annotations.Nullable;
 
@@ -12,8 +12,8 @@ import org.jspecify.annotations.Nullable;
  * number. Not thread-safe.
  */
 final class Handles {
-    private final TreeMap<Integer, Object> objects = new TreeMap<>();
-    private int lowestFree;
+    private final List<@Nullable Object> objects = new ArrayList<>();
+    private final BitSet used = new BitSet();
     private boolean closed;
 
     /** Takes an object in; the handle, or the error in its place. */
@@ -21,17 +21,23 @@ final class Handles {
         if (made.isErr()) {
             return made.error();
         }
-        int handle = lowestFree;
-        objects.put(handle, made.value());
-        do {
-            lowestFree++;
-        } while (objects.containsKey(lowestFree));
+        int handle = used.nextClearBit(0);
+        used.set(handle);
+        if (handle == objects.size()) {
+            objects.add(made.value());
+        } else {
+            objects.set(handle, made.value());
+        }
         return handle;
     }
 
     <T> @Nullable T find(int handle, Class<T> type) {
-        Object found = objects.get(handle);
+        Object found = object(handle);
         return type.isInstance(found) ? type.cast(found) : null;
+    }
+
+    private @Nullable Object object(int handle) {
+        return handle >= 0 && handle < objects.size() ? objects.get(handle) : null;
     }
 
     /** Why {@link #find} found nothing. */
@@ -39,43 +45,42 @@ final class Handles {
         if (closed) {
             return -Errno.EBADF;
         }
-        return objects.containsKey(handle) ? -Errno.EINVAL : -Errno.ENOENT;
+        return object(handle) == null ? -Errno.ENOENT : -Errno.EINVAL;
     }
 
     /** Frees a handle when its object was destroyed without an error; hands that through. */
     int removeIf(int handle, int error) {
         if (error == 0) {
-            objects.remove(handle);
-            lowestFree = Math.min(lowestFree, handle);
+            objects.set(handle, null);
+            used.clear(handle);
         }
         return error;
     }
 
     void replace(int handle, Object object) {
-        objects.put(handle, object);
+        objects.set(handle, object);
     }
 
     int size() {
-        return objects.size();
+        return used.cardinality();
     }
 
     boolean isClosed() {
         return closed;
     }
 
-    /** Destroys everything, in rounds: what others still use goes in a later one. */
+    /** Destroys everything, the latest first, in rounds: what others still use goes in a later one. */
     void destroyAll(ToIntFunction<Object> destroyer) {
         closed = true;
         int before;
         do {
-            before = objects.size();
-            List<Integer> latestFirst = new ArrayList<>(objects.descendingKeySet());
-            for (int handle : latestFirst) {
+            before = size();
+            for (int handle = used.length() - 1; handle >= 0; handle = used.previousSetBit(handle - 1)) {
                 Object object = objects.get(handle);
                 if (object != null) {
                     removeIf(handle, destroyer.applyAsInt(object));
                 }
             }
-        } while (objects.size() < before);
+        } while (size() < before);
     }
 }

@@ -1,5 +1,6 @@
 package io.pagewalk.backends.iommu.api;
 
+import io.pagewalk.dma.Access;
 import io.pagewalk.dma.Device;
 import io.pagewalk.dma.DmaException;
 import io.pagewalk.dma.Machine;
@@ -128,6 +129,25 @@ public interface Iommu {
      *     memory for the queue
      */
     int setDefaultType(Device device, String type);
+
+    /**
+     * Which pages the hardware reads to translate for a device, for those who feed them to another implementation.
+     *
+     * @param device a device of the machine
+     * @return their addresses, as they are while nobody maps or unmaps
+     */
+    TableImage tables(Device device);
+
+    /**
+     * What the hardware would make of an access, without making it: a view for tools, which no driver has. It uses and
+     * fills the caches, and counts and records faults, as the access would.
+     *
+     * @param device a device of the machine
+     * @param iova the address
+     * @param access what the device would do there
+     * @return the physical address, or {@link StaleUse#NOWHERE} when it is blocked
+     */
+    long translate(Device device, long iova, Access access);
 
     /**
      * How many accesses went by a translation that the tables did not hold, as far as hardware is audited

@@ -1,6 +1,7 @@
 package io.pagewalk.backends.iommu.driver;
 
 import io.pagewalk.backends.iommu.api.IommuDomainType;
+import io.pagewalk.backends.iommu.api.TableImage;
 import io.pagewalk.backends.iommu.pgtable.PageTable;
 import io.pagewalk.backends.iommu.pgtable.TablePageList;
 import io.pagewalk.dma.Device;
@@ -103,6 +104,14 @@ public interface IommuDriver extends AutoCloseable {
      * @return its port, always the same
      */
     BusPort port(Device device);
+
+    /**
+     * Which pages the hardware reads for a device.
+     *
+     * @param device a device of the machine
+     * @return their addresses
+     */
+    TableImage image(Device device);
 
     /**
      * Says to hardware that keeps what is not mapped in mind that a range is mapped now, {@code iotlb_sync_map}

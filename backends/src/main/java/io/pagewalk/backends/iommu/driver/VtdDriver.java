@@ -2,6 +2,7 @@ package io.pagewalk.backends.iommu.driver;
 
 import io.pagewalk.backends.boot.KernelCommandLine;
 import io.pagewalk.backends.iommu.api.IommuDomainType;
+import io.pagewalk.backends.iommu.api.TableImage;
 import io.pagewalk.backends.iommu.pgtable.PageTable;
 import io.pagewalk.backends.iommu.pgtable.TablePageList;
 import io.pagewalk.backends.iommu.pgtable.TablePool;
@@ -253,6 +254,12 @@ public final class VtdDriver implements IommuDriver {
     public BusPort port(Device device) {
         int carried = device.config().pciPlace().carriedId(device.requesterId());
         return units.of(device).port(carried, pool().tables());
+    }
+
+    @Override
+    public TableImage image(Device device) {
+        int carried = device.config().pciPlace().carriedId(device.requesterId());
+        return units.of(device).image(carried, pool().tables());
     }
 
     // ---- what it wants

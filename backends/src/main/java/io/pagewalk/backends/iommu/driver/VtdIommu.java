@@ -1,5 +1,6 @@
 package io.pagewalk.backends.iommu.driver;
 
+import io.pagewalk.backends.iommu.api.TableImage;
 import io.pagewalk.backends.iommu.pgtable.TableMemory;
 import io.pagewalk.backends.iommu.unit.ContextLayout;
 import io.pagewalk.backends.iommu.unit.InvalidationLayout;
@@ -14,6 +15,7 @@ import io.pagewalk.dma.memory.Addresses;
 import io.pagewalk.dma.spi.BusPort;
 import io.pagewalk.dma.spi.MetricSink;
 import java.util.BitSet;
+import java.util.List;
 import java.util.function.Consumer;
 import java.util.function.IntPredicate;
 
@@ -196,6 +198,11 @@ final class VtdIommu {
 
     BusPort port(int requesterId, TableMemory tables) {
         return unit.port(requesterId, tables);
+    }
+
+    TableImage image(int requesterId, TableMemory tables) {
+        List<Long> read = new TablePages(tables).of(contexts.rootTable(), requesterId);
+        return new TableImage(requesterId, contexts.rootTable(), widthOf(levels()), read);
     }
 
     RegisterFile registers() {

@@ -9,6 +9,7 @@ import io.pagewalk.backends.iommu.api.IommuDomainView;
 import io.pagewalk.backends.iommu.api.IommuPagingDomain;
 import io.pagewalk.backends.iommu.api.ReservedRegion;
 import io.pagewalk.backends.iommu.api.StaleUse;
+import io.pagewalk.backends.iommu.api.TableImage;
 import io.pagewalk.backends.iommu.driver.IommuDriver;
 import io.pagewalk.backends.swiotlb.Swiotlb;
 import io.pagewalk.backends.swiotlb.SwiotlbPool;
@@ -224,6 +225,23 @@ public final class IommuBackend implements DmaBackend, Iommu {
         return type.equals(IommuDomainType.DMA_FQ.sysfsName()) && domain instanceof IommuDomain translated
                 ? translated.initFlushQueue(driver.shadowsOnFlush(device))
                 : -Errno.EPERM;
+    }
+
+    @Override
+    public TableImage tables(Device device) {
+        return driver.image(device);
+    }
+
+    @Override
+    public long translate(Device device, long iova, Access access) {
+        BusPort port = driver.port(device);
+        long token = port.beginAccess();
+        try {
+            long answer = port.translate(iova, access);
+            return BusPort.isFault(answer) ? StaleUse.NOWHERE : answer;
+        } finally {
+            port.endAccess(token);
+        }
     }
 
     @Override

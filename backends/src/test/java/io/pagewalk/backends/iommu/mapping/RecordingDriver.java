@@ -1,6 +1,7 @@
 package io.pagewalk.backends.iommu.mapping;
 
 import io.pagewalk.backends.iommu.api.IommuDomainType;
+import io.pagewalk.backends.iommu.api.TableImage;
 import io.pagewalk.backends.iommu.driver.FaultReports;
 import io.pagewalk.backends.iommu.driver.IommuDriver;
 import io.pagewalk.backends.iommu.pgtable.PageTable;
@@ -146,6 +147,11 @@ final class RecordingDriver implements IommuDriver {
     @Override
     public void destroy(PageTable table) {
         record("destroy");
+    }
+
+    @Override
+    public TableImage image(Device device) {
+        throw new AssertionError("no test here has tables of bytes");
     }
 
     @Override
