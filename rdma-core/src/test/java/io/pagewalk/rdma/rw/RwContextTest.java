@@ -91,7 +91,8 @@ class RwContextTest {
     @DisplayName("rdma:RW-15 multi: chained requests of as many segments as the direction allows")
     void manyEntriesAreChained() {
         PlainQp qp = (PlainQp) world.create(RwInit.of(1), 2).value();
-        assertThat(init(qp, RwWorld.list(0x1000, 0x800, 0x400, 0x200, 0x100), 0x10, WRITE)).isEqualTo(3);
+        assertThat(init(qp, RwWorld.list(0x1000, 0x800, 0x400, 0x200, 0x100), 0x10, WRITE))
+                .isEqualTo(3);
         context.post(qp, 7, null);
         assertThat(qp.posted)
                 .containsExactly(
@@ -109,7 +110,9 @@ class RwContextTest {
         assertThat(qp.segments.get(0)).hasSize(1 + 2 * 4);
         assertThat(qp.segments.get(1)).hasSize(1 + 2 * 3);
         context.destroy(qp, 0, RwWorld.pages(7), READ);
-        assertThat(init(qp, RwWorld.pages(7), 0, DmaDirection.BIDIRECTIONAL)).as("anything but a write reads").isEqualTo(2);
+        assertThat(init(qp, RwWorld.pages(7), 0, DmaDirection.BIDIRECTIONAL))
+                .as("anything but a write reads")
+                .isEqualTo(2);
     }
 
     @Test
@@ -196,7 +199,8 @@ class RwContextTest {
     }
 
     @Test
-    @DisplayName("rdma:RW-7, RW-17, RW-18 a device that likes regions: invalidated by hand the next time, by the key of before")
+    @DisplayName(
+            "rdma:RW-7, RW-17, RW-18 a device that likes regions: invalidated by hand the next time, by the key of before")
     void regionsOfLongReadsAreInvalidatedBeforeTheyAreUsedAgain() {
         world.provider.maxSglRd = 2;
         PlainQp qp = world.qp(RwInit.of(1));
@@ -216,7 +220,8 @@ class RwContextTest {
     }
 
     @Test
-    @DisplayName("rdma:RW-18 keys change when the transfer is posted, not before; RW-21: and again when it is posted again")
+    @DisplayName(
+            "rdma:RW-18 keys change when the transfer is posted, not before; RW-21: and again when it is posted again")
     void keysChangeAtEachPost() {
         world.provider.maxSglRd = 2;
         PlainQp qp = world.qp(RwInit.of(1));
@@ -276,7 +281,8 @@ class RwContextTest {
         PlainQp qp = world.qp(RwInit.of(1));
         assertThat(init(qp, RwWorld.pages(3), 0, READ)).isEqualTo(2);
         RwContext second = new RwContext(world.device);
-        assertThat(second.init(qp, 0, 1, RwWorld.pages(5), 0, REMOTE, RKEY, READ)).isEqualTo(2);
+        assertThat(second.init(qp, 0, 1, RwWorld.pages(5), 0, REMOTE, RKEY, READ))
+                .isEqualTo(2);
         second.post(qp, 3, null);
         assertThat(qp.posted).hasSize(2).allMatch(wr -> wr.startsWith("RDMA_READ ") && wr.contains(" 7700]"));
         assertThat(qp.mrsUsed()).isEqualTo(1);
@@ -352,8 +358,7 @@ class RwContextTest {
         qp.postError = -Errno.ENOMEM;
         assertThat(context.post(qp, 1, chain)).isEqualTo(-Errno.ENOMEM);
         assertThat(qp.posted)
-                .containsExactly(
-                        "RDMA_WRITE 0 to 90000000 key 55 [100000+10 7700]", "SEND 77 flags 2 to 0 key 0");
+                .containsExactly("RDMA_WRITE 0 to 90000000 key 55 [100000+10 7700]", "SEND 77 flags 2 to 0 key 0");
         qp.posted.clear();
         context.post(qp, 5, null);
         assertThat(qp.posted).containsExactly("RDMA_WRITE 5 flags 2 to 90000000 key 55 [100000+10 7700]");
@@ -410,7 +415,9 @@ class RwContextTest {
                         "RDMA_WRITE 3 flags 2 to 90000000 key 55 [100000+4020 201]");
         context.destroySignature(qp, 0, data, prot, WRITE);
         assertThat(qp.mrsUsed()).isZero();
-        assertThat(initSignature(qp, data, prot, BOTH)).as("now with an invalidation").isEqualTo(3);
+        assertThat(initSignature(qp, data, prot, BOTH))
+                .as("now with an invalidation")
+                .isEqualTo(3);
         Mr mr = context.wrs(1, null).next().mr();
         assertThat(Objects.requireNonNull(mr).sigDomains()).isEqualTo(BOTH);
     }
@@ -444,7 +451,9 @@ class RwContextTest {
         Mr mr = qp.sigMrs().get();
         assertThat(initSignature(qp, one, new SgTable(1), BOTH)).isEqualTo(-Errno.EAGAIN);
         qp.sigMrs().put(Objects.requireNonNull(mr));
-        assertThat(initSignature(qp, one, new SgTable(1), BOTH)).as("no signatures of their own").isEqualTo(2);
+        assertThat(initSignature(qp, one, new SgTable(1), BOTH))
+                .as("no signatures of their own")
+                .isEqualTo(2);
     }
 
     @Test
