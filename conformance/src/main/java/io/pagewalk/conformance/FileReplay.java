@@ -98,16 +98,14 @@ final class FileReplay implements AutoCloseable {
     private void judge(Where where, Family family, VectorLine line, LineFormat format, Question question) {
         PendingTally entry = pendingEntry(family.name(), line);
         Comparison comparison = null;
-        String unable = "nothing answers such lines yet, and the list of pending ones does not have them";
-        if (family.answers(line.kind(), line.label("group"))) {
-            try {
-                comparison = line.compare(format, question, answers(family, line, question));
-            } catch (BadVectorException bad) {
-                throw bad;
-            } catch (RuntimeException thrown) {
-                // Whatever the library throws is a disagreement of this line; the others still have their say.
-                unable = "threw " + thrown;
-            }
+        String unable = "";
+        try {
+            comparison = line.compare(format, question, answers(family, line, question));
+        } catch (BadVectorException bad) {
+            throw bad;
+        } catch (RuntimeException thrown) {
+            // Whatever the library throws is a disagreement of this line; the others still have their say.
+            unable = "threw " + thrown;
         }
         if (entry != null) {
             entry.line(comparison != null && comparison.differences().isEmpty());

@@ -4,33 +4,25 @@ import io.pagewalk.conformance.format.LineFormat;
 import io.pagewalk.conformance.format.Question;
 import java.util.LinkedHashMap;
 import java.util.Map;
-import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
-/**
- * One family of vectors: the formats of its lines, which of them can be answered, and who answers. Immutable once
- * built.
- */
+/** One family of vectors: the formats of its lines, and who answers. Immutable once built. */
 public final class Family {
     /** The kind of the line that opens a boot. */
     public static final String BOOT = "boot";
 
     private final String name;
     private final Map<String, LineFormat> formats;
-    /** The groups in which lines of a kind are answered; empty for all lines of the kind. */
-    private final Map<String, Set<String>> answered;
-
     private final AdapterFactory factory;
 
     private Family(Builder builder) {
         name = builder.name;
         formats = new LinkedHashMap<>(builder.formats);
-        answered = new LinkedHashMap<>(builder.answered);
         factory = builder.factory;
     }
 
     /**
-     * Starts a family that nobody answers yet.
+     * Starts a family.
      *
      * @param name what its lines call it
      * @return no formats yet
@@ -56,18 +48,6 @@ public final class Family {
      */
     public @Nullable LineFormat format(String kind) {
         return formats.get(kind);
-    }
-
-    /**
-     * Whether there is an adapter for a line.
-     *
-     * @param kind its kind
-     * @param group its group, or null when it stands in none
-     * @return false when such lines can only be pending
-     */
-    public boolean answers(String kind, @Nullable String group) {
-        Set<String> groups = answered.get(kind);
-        return groups != null && (groups.isEmpty() || (group != null && groups.contains(group)));
     }
 
     /**
@@ -105,7 +85,6 @@ public final class Family {
     static final class Builder {
         private final String name;
         private final Map<String, LineFormat> formats = new LinkedHashMap<>();
-        private final Map<String, Set<String>> answered = new LinkedHashMap<>();
         private AdapterFactory factory = Builder::nobody;
 
         private Builder(String name) {
@@ -116,19 +95,8 @@ public final class Family {
             throw new IllegalStateException("nobody answers this family");
         }
 
-        /** Lines that somebody answers. */
+        /** Lines of a kind. */
         Builder answered(String kind, LineFormat format) {
-            return answeredIn(Set.of(), kind, format);
-        }
-
-        /** Lines that somebody answers in some groups. */
-        Builder answeredIn(Set<String> groups, String kind, LineFormat format) {
-            answered.put(kind, groups);
-            return unanswered(kind, format);
-        }
-
-        /** Lines of a known form that nobody answers yet. */
-        Builder unanswered(String kind, LineFormat format) {
             formats.put(kind, format);
             return this;
         }

@@ -45,6 +45,11 @@ final class RxeAdapter implements Adapter {
             "uid 1000 with CAP_IPC_LOCK only",
             "uid 1000, CAP_IPC_LOCK permitted but not effective");
 
+    /** Groups in which some regions have no line but the one that gives them back; none has more pages than this. */
+    private static final Set<String> WITH_HIDDEN_REGIONS = Set.of("pd", "raw");
+
+    private static final long MOST_HIDDEN_PAGES = 4;
+
     private final Machine machine;
     private final VerbsDevice device;
     private final Pins pins;
@@ -115,8 +120,9 @@ final class RxeAdapter implements Adapter {
                 context = context.releaseLatestOf(process.space()) ? context : null;
             }
         }
-        if (process.pinnedKib() < pinnedKib) {
-            commands.registerHidden((pinnedKib - process.pinnedKib()) / KIB_PER_PAGE);
+        long hiddenPages = (pinnedKib - process.pinnedKib()) / KIB_PER_PAGE;
+        if (WITH_HIDDEN_REGIONS.contains(group) && hiddenPages > 0 && hiddenPages <= MOST_HIDDEN_PAGES) {
+            commands.registerHidden(hiddenPages);
         }
         pinnedKibBefore = process.pinnedKib();
     }

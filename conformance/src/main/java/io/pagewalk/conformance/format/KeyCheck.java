@@ -2,6 +2,7 @@ package io.pagewalk.conformance.format;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import java.util.Set;
+import java.util.regex.Pattern;
 
 /**
  * The keys of one replay of verbs. Their low byte is random, and how many were drawn before the first line is not in
@@ -14,6 +15,8 @@ import java.util.Set;
 public final class KeyCheck {
     private static final int KEY_BYTE_BITS = 8;
     private static final int FIRST_WINDOW = 0x80001;
+    private static final Pattern KEY = Pattern.compile("0x[0-9a-f]{1,8}");
+
     /** Numbers of regions go round. */
     private static final int REGION_NUMBERS = 0x80000;
 
@@ -45,7 +48,7 @@ public final class KeyCheck {
                 return;
             }
             into.byRule(1);
-            if (!expected.isTextual() || !got.isTextual()) {
+            if (!isKey(expected) || !isKey(got)) {
                 into.differ(path, expected, got, "a key on both sides or on neither");
                 return;
             }
@@ -57,6 +60,10 @@ public final class KeyCheck {
                 into.differ(path, expected, got, why);
             }
         };
+    }
+
+    private static boolean isKey(JsonNode node) {
+        return node.isTextual() && KEY.matcher(node.textValue()).matches();
     }
 
     private static int key(JsonNode node) {

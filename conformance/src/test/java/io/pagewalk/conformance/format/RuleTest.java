@@ -128,18 +128,26 @@ class RuleTest {
     // ---- keys
 
     @Test
-    void aKeyIsThereOnBothSidesOrOnNeither() {
-        Answers other = new Answers().text("x", "0x100");
-        assertAgrees(compare(Rule.KEY, "{\"x\":\"0x2e5\"}", other), 0, 1, 1);
-        assertAgrees(compare(Rule.KEY, "{}", new Answers()), 0, 0, 0);
-        assertDiffers(compare(Rule.KEY, "{}", other), "x", "nothing", "\"0x100\"");
-        assertDiffers(compare(Rule.KEY, "{\"x\":\"0x2e5\"}", new Answers()), "x", "\"0x2e5\"", "nothing");
-        assertDiffers(compare(Rule.KEY, "{\"x\":5}", other), "x", "5", "\"0x100\"");
-        assertCounts(compare(Rule.KEY, "{\"x\":\"0x2e5\"}", new Answers()), 0, 1, 0);
-        assertThat(compare(Rule.KEY, "{\"x\":\"0x2e5\"}", other).informative()).containsOnlyKeys(Informative.KEY);
+    void whatTheLibraryOfUserSpaceAnsweredIsCountedApart() {
+        LineFormat format = LineFormat.builder()
+                .ruleAndAsked("kernel_calls", Rule.KERNEL_OR_LIBRARY)
+                .ruleWhereWanted("rc", Rule.KERNEL_OR_LIBRARY)
+                .build();
+        VectorLine byLibrary = VectorLine.parse("{\"kernel_calls\":0,\"rc\":22}");
+        Comparison apart = byLibrary.compare(
+                format,
+                byLibrary.question(format),
+                new Answers().signed("kernel_calls", 1).signed("rc", 0));
+        assertAgrees(apart, 0, 0, 2);
+        assertThat(apart.informative()).containsOnlyKeys(Informative.USER_LIBRARY);
+        VectorLine byKernel = VectorLine.parse("{\"kernel_calls\":1,\"rc\":22}");
+        Comparison exact = byKernel.compare(
+                format,
+                byKernel.question(format),
+                new Answers().signed("kernel_calls", 1).signed("rc", 0));
+        assertDiffers(exact, "rc", "22", "0");
+        assertCounts(exact, 2, 0, 0);
     }
-
-    // ---- layout
 
     @Test
     void anAddressThatATimerChoseKeepsItsOffset() {

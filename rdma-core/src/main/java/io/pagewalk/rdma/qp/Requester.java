@@ -162,7 +162,7 @@ final class Requester {
             return;
         }
         for (int i = 0; i < Long.BYTES; i++) {
-            eight[i] = (byte) (old.value() >>> i * Byte.SIZE);
+            eight[i] = (byte) (old.value() >>> (i * Byte.SIZE));
         }
         if (cursor.write(qp.pd(), AccessFlags.LOCAL_WRITE, eight, Long.BYTES) != 0) {
             lastLocalStatus = WcStatus.LOC_PROT_ERR;
