@@ -12,9 +12,6 @@ import org.junit.jupiter.api.io.TempDir;
 
 /** {@code compare --explain}: why maps failed, with the state of the pool at those moments. */
 class CompareExplainTest {
-    private static final String MAP =
-            "  fio-%d      [000] .....     4.%06d: dma_map_page: 0000:00:04.0 dir=TO_DEVICE dma_addr=%s size=%d phys_addr=%x attrs=\n";
-
     @TempDir
     Path folder;
 
@@ -23,7 +20,9 @@ class CompareExplainTest {
 
     private void map(long sizeBytes, String dmaAddr) {
         maps++;
-        lines.append(String.format(MAP, 100 + maps, maps, dmaAddr, sizeBytes, 0x1_0000_0000L + maps * 0x10_0000L));
+        lines.append(String.format(
+                "  fio-%d      [000] .....     4.%06d: dma_map_page: 0000:00:04.0 dir=TO_DEVICE dma_addr=%s size=%d phys_addr=%x attrs=\n",
+                100 + maps, maps, dmaAddr, sizeBytes, 0x1_0000_0000L + maps * 0x10_0000L));
     }
 
     /** Four sets of 128 slots: four maps of 126 slots each leave two slots in each set. */

@@ -5,6 +5,7 @@ import io.pagewalk.dma.memory.Addresses;
 import io.pagewalk.dma.memory.KernelLayout;
 import io.pagewalk.dma.scatterlist.SgTable;
 import io.pagewalk.dma.spi.DmaOps;
+import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -496,6 +497,7 @@ public final class Dma {
      * @throws DmaException with the cause when it cannot be mapped, and there was no memory to stand in either
      */
     public DmaMapping map(long physAddr, long sizeBytes, DmaDirection direction, MapPolicy policy) {
+        Objects.requireNonNull(policy, "policy");
         failure.clear();
         long dmaAddr = mapPage(physAddr, sizeBytes, direction, DmaAttrs.NONE);
         if (mappingError(dmaAddr) == 0) {

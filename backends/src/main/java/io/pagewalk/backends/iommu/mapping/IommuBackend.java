@@ -17,11 +17,13 @@ import io.pagewalk.dma.Access;
 import io.pagewalk.dma.Device;
 import io.pagewalk.dma.Errno;
 import io.pagewalk.dma.Machine;
+import io.pagewalk.dma.held.HeldSection;
 import io.pagewalk.dma.spi.BusPort;
 import io.pagewalk.dma.spi.DmaBackend;
 import io.pagewalk.dma.spi.DmaOps;
 import io.pagewalk.dma.spi.Metric;
 import io.pagewalk.dma.spi.MetricSink;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
 import java.util.concurrent.atomic.AtomicLong;
@@ -64,6 +66,7 @@ public final class IommuBackend implements DmaBackend, Iommu {
         this.direct = new DirectCore(machine);
         swiotlb.takeDecryptedFrom(direct.atomicPools());
         machine.addHeldSource(swiotlb);
+        machine.addHeldSource(this::held);
         this.boot = boot;
         this.defaults = new DefaultDomains(machine, driver, boot.defaultType());
         this.blocked = BareDomain.blocked(driver);
@@ -278,6 +281,12 @@ public final class IommuBackend implements DmaBackend, Iommu {
         if (poolIsUsed) {
             swiotlb.report(sink);
         }
+    }
+
+    private List<HeldSection> held() {
+        List<List<String>> rows = new ArrayList<>();
+        defaults.translated().forEach(domain -> domain.tell(rows::add));
+        return List.of(new HeldSection("device addresses", List.of("domain", "first", "last", "state"), rows));
     }
 
     /** Strict unmaps invalidate before they return; lazy ones leave what the IOTLB holds usable until the flush. */

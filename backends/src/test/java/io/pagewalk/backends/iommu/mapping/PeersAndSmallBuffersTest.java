@@ -138,6 +138,16 @@ class PeersAndSmallBuffersTest {
         }
     }
 
+    @Test
+    @DisplayName("dma-core:DIR-13, DBG-22: swiotlb is active behind an IOMMU as well where the device has a pool")
+    void swiotlbIsActiveWhereThereIsAPool() {
+        try (World without = World.strict();
+                World with = World.untrusted(config -> config.withMinAlignMask(0xfff))) {
+            assertThat(without.ops.isSwiotlbActive(without.device)).isFalse();
+            assertThat(with.ops.isSwiotlbActive(with.device)).isTrue();
+        }
+    }
+
     // ---- small buffers
 
     private static World small(World.Caches caches, boolean trusted) {
