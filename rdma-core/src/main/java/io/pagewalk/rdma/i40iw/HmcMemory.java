@@ -5,8 +5,7 @@ import io.pagewalk.dma.Dma;
 import io.pagewalk.dma.Errno;
 import io.pagewalk.dma.Gfp;
 import io.pagewalk.dma.memory.Addresses;
-import java.util.HashMap;
-import java.util.Map;
+import java.util.Arrays;
 import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
@@ -20,6 +19,9 @@ import org.jspecify.annotations.Nullable;
 public final class HmcMemory implements AutoCloseable {
     /** Bytes of a segment. */
     public static final long SEGMENT_BYTES = 2L << 20;
+
+    /** What stands for an address that nothing is behind. */
+    static final long NOWHERE = -1L;
 
     /** Pages of a segment. */
     public static final int SEGMENT_PAGES = (int) (SEGMENT_BYTES / Addresses.PAGE_SIZE);
@@ -43,7 +45,9 @@ public final class HmcMemory implements AutoCloseable {
     }
 
     private final Dma dma;
-    private final Map<Long, Segment> segments = new HashMap<>();
+    private long[] numbers = new long[4];
+    private @Nullable Segment[] segments = new Segment[4];
+    private int count;
 
     /**
      * Makes an address space with nothing behind it.
@@ -61,8 +65,26 @@ public final class HmcMemory implements AutoCloseable {
      * @return null when it is not
      */
     public synchronized @Nullable SegmentType type(long segment) {
-        Segment found = segments.get(segment);
+        Segment found = find(segment);
         return found == null ? null : found.type;
+    }
+
+    private @Nullable Segment find(long segment) {
+        int at = Arrays.binarySearch(numbers, 0, count, segment);
+        return at < 0 ? null : segments[at];
+    }
+
+    private void add(long segment, Segment backed) {
+        if (count == numbers.length) {
+            numbers = Arrays.copyOf(numbers, 2 * count);
+            segments = Arrays.copyOf(segments, 2 * count);
+        }
+        int at = -1 - Arrays.binarySearch(numbers, 0, count, segment);
+        System.arraycopy(numbers, at, numbers, at + 1, count - at);
+        System.arraycopy(segments, at, segments, at + 1, count - at);
+        numbers[at] = segment;
+        segments[at] = backed;
+        count++;
     }
 
     /**
@@ -73,14 +95,14 @@ public final class HmcMemory implements AutoCloseable {
      * @throws IllegalStateException when the segment has backing already
      */
     public synchronized int addDirect(long segment) {
-        if (segments.containsKey(segment)) {
+        if (find(segment) != null) {
             throw new IllegalStateException("segment " + segment + " is backed already");
         }
         CoherentBuffer buffer = dma.memory().allocCoherent(SEGMENT_BYTES, Gfp.KERNEL);
         if (buffer == null) {
             return -Errno.ENOMEM;
         }
-        segments.put(segment, new Segment(SegmentType.DIRECT, new CoherentBuffer[] {buffer}));
+        add(segment, new Segment(SegmentType.DIRECT, new CoherentBuffer[] {buffer}));
         return 0;
     }
 
@@ -96,7 +118,7 @@ public final class HmcMemory implements AutoCloseable {
      */
     public synchronized int addPages(long segment, int firstPage, int pages) {
         Objects.checkFromIndexSize(firstPage, pages, SEGMENT_PAGES);
-        Segment found = segments.get(segment);
+        Segment found = find(segment);
         requirePagesFree(segment, found, firstPage, pages);
         @Nullable CoherentBuffer[] buffers = found == null ? new CoherentBuffer[SEGMENT_PAGES] : found.buffers;
         for (int page = firstPage; page < firstPage + pages; page++) {
@@ -106,7 +128,9 @@ public final class HmcMemory implements AutoCloseable {
                 return -Errno.ENOMEM;
             }
         }
-        segments.putIfAbsent(segment, new Segment(SegmentType.PAGED, buffers));
+        if (found == null) {
+            add(segment, new Segment(SegmentType.PAGED, buffers));
+        }
         return 0;
     }
 
@@ -167,14 +191,23 @@ public final class HmcMemory implements AutoCloseable {
         return buffer(fpmAddr).dmaAddr() + offset(fpmAddr);
     }
 
+    /** Where the device finds it, or {@link #NOWHERE}. */
+    synchronized long dmaAddrOrNowhere(long fpmAddr) {
+        CoherentBuffer buffer = bufferOrNull(fpmAddr);
+        return buffer == null ? NOWHERE : buffer.dmaAddr() + offset(fpmAddr);
+    }
+
     private synchronized CoherentBuffer buffer(long fpmAddr) {
-        Segment segment = segments.get(fpmAddr / SEGMENT_BYTES);
-        CoherentBuffer buffer =
-                segment == null ? null : segment.buffers[segment.type == SegmentType.DIRECT ? 0 : pageOf(fpmAddr)];
+        CoherentBuffer buffer = bufferOrNull(fpmAddr);
         if (buffer == null) {
             throw new IllegalArgumentException("nothing backs the FPM address " + Addresses.hex(fpmAddr));
         }
         return buffer;
+    }
+
+    private @Nullable CoherentBuffer bufferOrNull(long fpmAddr) {
+        Segment segment = find(fpmAddr / SEGMENT_BYTES);
+        return segment == null ? null : segment.buffers[segment.type == SegmentType.DIRECT ? 0 : pageOf(fpmAddr)];
     }
 
     private synchronized long offset(long fpmAddr) {
@@ -189,7 +222,13 @@ public final class HmcMemory implements AutoCloseable {
     /** Frees all backing. */
     @Override
     public synchronized void close() {
-        segments.values().forEach(Segment::close);
-        segments.clear();
+        for (int i = 0; i < count; i++) {
+            Segment segment = segments[i];
+            if (segment != null) {
+                segment.close();
+            }
+        }
+        Arrays.fill(segments, 0, count, null);
+        count = 0;
     }
 }

@@ -284,6 +284,16 @@ public final class PbleManager {
         return memory.dmaAddr(base + (index & 0xffff_ffffL) * PBLE_BYTES);
     }
 
+    /** Where the device reads a PBLE, or {@link HmcMemory#NOWHERE}. */
+    long dmaAddrOrNowhere(int index) {
+        return memory.dmaAddrOrNowhere(base + (index & 0xffff_ffffL) * PBLE_BYTES);
+    }
+
+    /** Reads a PBLE, as the driver. */
+    long get(int index) {
+        return memory.getLong(base + (index & 0xffff_ffffL) * PBLE_BYTES);
+    }
+
     // ---- counters
 
     /**

@@ -25,7 +25,6 @@ import org.jspecify.annotations.Nullable;
 public final class RcQp extends Qp {
     private static final long MAX_MESSAGE = 1L << 31;
 
-    private final MemoryRegions regions;
     private final SendQueue sends;
     private final RecvQueue receives;
     private final Requester requester;
@@ -47,7 +46,7 @@ public final class RcQp extends Qp {
      */
     public RcQp(Pd pd, QpInit init, int qpNum, MemoryRegions regions, LocalErrors localErrors) {
         super(pd, init, qpNum);
-        this.regions = Objects.requireNonNull(regions, "regions");
+        Objects.requireNonNull(regions, "regions");
         sends = new SendQueue(init);
         receives = new RecvQueue(init);
         requester = new Requester(this, regions, localErrors);

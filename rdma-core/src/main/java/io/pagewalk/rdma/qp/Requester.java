@@ -50,11 +50,11 @@ final class Requester {
         if (!wqe.started) {
             start(wqe);
         }
-        if (wqe.broken || wqe.opcode == WrOpcode.RDMA_READ_WITH_INV) {
+        if (wqe.broken || (wqe.opcode == WrOpcode.RDMA_READ_WITH_INV && !regions.invalidatesReadSinks())) {
             failHere(wqe, -Errno.EINVAL);
         } else if (wqe.opcode.isLocal()) {
             local(wqe);
-        } else if (wqe.opcode == WrOpcode.RDMA_READ) {
+        } else if (wqe.opcode == WrOpcode.RDMA_READ || wqe.opcode == WrOpcode.RDMA_READ_WITH_INV) {
             read(wqe);
         } else if (wqe.opcode.isAtomic()) {
             atomic(wqe);
@@ -125,6 +125,17 @@ final class Requester {
         wqe.rnrLeft = qp.attributes().rnrRetry();
         wqe.retriesLeft = qp.attributes().retryCount();
         if (wqe.doneBytes == wqe.totalBytes) {
+            finish(wqe);
+        }
+    }
+
+    /** A read that invalidates does so when all its bytes are there. */
+    private void finish(SendWqe wqe) {
+        boolean invalidates = wqe.opcode == WrOpcode.RDMA_READ_WITH_INV && wqe.segments.count() > 0;
+        int error = invalidates ? regions.invalidate(qp, wqe.segments.lkey(0)) : 0;
+        if (error != 0) {
+            failHere(wqe, error);
+        } else {
             complete(wqe);
         }
     }
@@ -151,7 +162,7 @@ final class Requester {
             return;
         }
         for (int i = 0; i < Long.BYTES; i++) {
-            eight[i] = (byte) (old.value() >>> i * Byte.SIZE);
+            eight[i] = (byte) (old.value() >>> (i * Byte.SIZE));
         }
         if (cursor.write(qp.pd(), AccessFlags.LOCAL_WRITE, eight, Long.BYTES) != 0) {
             lastLocalStatus = WcStatus.LOC_PROT_ERR;

@@ -18,7 +18,7 @@ final class IndexTable<T> {
 
     IndexTable(int first, int last) {
         this.first = first;
-        leaves = new AtomicReferenceArray<>((last - first >>> LEAF_BITS) + 1);
+        leaves = new AtomicReferenceArray<>(((last - first) >>> LEAF_BITS) + 1);
     }
 
     /** The object of a number; null when there is none, or the number is none of the table's. */
@@ -34,12 +34,12 @@ final class IndexTable<T> {
 
     /** Publishes an object. */
     void put(int index, T object) {
-        leaf(index - first).set(index - first & LEAF_MASK, object);
+        leaf(index - first).set((index - first) & LEAF_MASK, object);
     }
 
     /** Takes an object out of sight. */
     void remove(int index) {
-        leaf(index - first).set(index - first & LEAF_MASK, null);
+        leaf(index - first).set((index - first) & LEAF_MASK, null);
     }
 
     private AtomicReferenceArray<@Nullable T> leaf(int at) {

@@ -31,7 +31,6 @@ final class RxeKeys implements MemoryRegions {
     /** Rights that a window may have (rdma:RXE-13). */
     private static final int MW_ACCESS = RxeDevice.ACCESS_SUPPORTED | AccessFlags.ZERO_BASED;
 
-    private final RxeDevice device;
     private final KeyListener listener;
     private final boolean first;
     private final boolean distinct;
@@ -41,7 +40,6 @@ final class RxeKeys implements MemoryRegions {
     private final Object lock = new Object();
 
     RxeKeys(RxeDevice device, RxeLimits limits, RxePool mwPool, RxeConfig config) {
-        this.device = device;
         this.mwPool = mwPool;
         listener = config.keyListener();
         first = device.isFirst();
@@ -254,7 +252,7 @@ final class RxeKeys implements MemoryRegions {
                 return -Errno.EINVAL;
             }
             int old = mw.rkey();
-            int key = old & ~KEY_BYTE | newRkey & KEY_BYTE;
+            int key = (old & ~KEY_BYTE) | (newRkey & KEY_BYTE);
             mw.bind(mr, mw.type() == Mw.TYPE_2 ? qp : null, key, access, addr, lengthBytes);
             listener.keyRotated(mw.index(), old, key, false);
             return 0;

@@ -206,8 +206,10 @@ public final class RxeMr extends Mr implements Region {
         setPd(newPd);
     }
 
+    /** Under the lock of keys, as all that changes windows. */
     void changeWindows(int delta) {
-        numMw += delta;
+        int before = numMw;
+        numMw = before + delta;
     }
 
     /** REG_MR; says whether the key was seen before. */
@@ -381,7 +383,7 @@ public final class RxeMr extends Mr implements Region {
     private long ownPhysAddr(long iova) {
         long small = Math.min(regionPage, PAGE);
         long pageIndex = regionPage > PAGE
-                ? iova - Addresses.alignDown(iova(), regionPage) >>> Addresses.PAGE_SHIFT
+                ? (iova - Addresses.alignDown(iova(), regionPage)) >>> Addresses.PAGE_SHIFT
                 : (iova >>> shift(small)) - (iova() >>> shift(small));
         if (!Addresses.lessThan(pageIndex, pages.count())) {
             device.tooFar()

@@ -5,6 +5,7 @@ import java.util.EnumMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.NavigableMap;
 import java.util.TreeMap;
 import java.util.function.LongSupplier;
 
@@ -59,37 +60,65 @@ public final class Restrack {
         }
     }
 
-    private final Map<Kind, TreeMap<Integer, Entry>> entries = new EnumMap<>(Kind.class);
-    private final int[] next = new int[Kind.values().length];
+    /** The objects of one kind. */
+    private static final class Table {
+        private final NavigableMap<Integer, Entry> entries = new TreeMap<>(Integer::compareUnsigned);
+        private int next;
 
-    Restrack() {
-        for (Kind kind : Kind.values()) {
-            entries.put(kind, new TreeMap<>(Integer::compareUnsigned));
+        int nextId() {
+            while (entries.containsKey(next)) {
+                next++;
+            }
+            return next++;
         }
     }
 
-    synchronized Entry add(Kind kind, Owner owner, LongSupplier pins) {
-        TreeMap<Integer, Entry> ofKind = ofKind(kind);
-        int id = next[kind.ordinal()];
-        while (ofKind.containsKey(id)) {
-            id++;
+    /** One owner's row while it is counted. */
+    private static final class Counts {
+        private final Map<Kind, Integer> objects = new EnumMap<>(Kind.class);
+        private long pins;
+
+        void count(Entry entry) {
+            objects.merge(entry.kind(), 1, Integer::sum);
+            pins += entry.pins().getAsLong();
         }
-        next[kind.ordinal()] = id + 1;
-        Entry entry = new Entry(kind, id, owner, pins);
-        ofKind.put(id, entry);
+
+        int of(Kind kind) {
+            return objects.getOrDefault(kind, 0);
+        }
+    }
+
+    private final Table pds = new Table();
+    private final Table cqs = new Table();
+    private final Table qps = new Table();
+    private final Table mrs = new Table();
+    private final Table mws = new Table();
+
+    Restrack() {}
+
+    private Table table(Kind kind) {
+        return switch (kind) {
+            case PD -> pds;
+            case CQ -> cqs;
+            case QP -> qps;
+            case MR -> mrs;
+            case MW -> mws;
+        };
+    }
+
+    synchronized Entry add(Kind kind, Owner owner, LongSupplier pins) {
+        Table table = table(kind);
+        Entry entry = new Entry(kind, table.nextId(), owner, pins);
+        table.entries.put(entry.id(), entry);
         return entry;
     }
 
     synchronized void restore(Entry entry) {
-        ofKind(entry.kind()).put(entry.id(), entry);
+        table(entry.kind()).entries.put(entry.id(), entry);
     }
 
     synchronized void remove(Entry entry) {
-        ofKind(entry.kind()).remove(entry.id());
-    }
-
-    private TreeMap<Integer, Entry> ofKind(Kind kind) {
-        return entries.getOrDefault(kind, new TreeMap<>());
+        table(entry.kind()).entries.remove(entry.id());
     }
 
     /**
@@ -99,7 +128,7 @@ public final class Restrack {
      * @return a copy, by number
      */
     public synchronized List<Entry> entries(Kind kind) {
-        return List.copyOf(ofKind(kind).values());
+        return List.copyOf(table(kind).entries.values());
     }
 
     /**
@@ -109,7 +138,7 @@ public final class Restrack {
      * @return objects
      */
     public synchronized int count(Kind kind) {
-        return ofKind(kind).size();
+        return table(kind).entries.size();
     }
 
     /**
@@ -118,27 +147,15 @@ public final class Restrack {
      * @return one row for each owner, in the order in which they appear among domains, queues, regions and windows
      */
     public synchronized List<Holding> holdings() {
-        Map<Owner, int[]> counts = new LinkedHashMap<>();
-        Map<Owner, Long> pins = new LinkedHashMap<>();
+        Map<Owner, Counts> counts = new LinkedHashMap<>();
         for (Kind kind : Kind.values()) {
-            for (Entry entry : ofKind(kind).values()) {
-                counts.computeIfAbsent(entry.owner(), o -> new int[Kind.values().length])[kind.ordinal()]++;
-                pins.merge(entry.owner(), entry.pins().getAsLong(), Long::sum);
+            for (Entry entry : table(kind).entries.values()) {
+                counts.computeIfAbsent(entry.owner(), o -> new Counts()).count(entry);
             }
         }
         List<Holding> rows = new ArrayList<>();
-        counts.forEach((owner, n) -> rows.add(holding(owner, n, pins.getOrDefault(owner, 0L))));
+        counts.forEach((owner, n) -> rows.add(
+                new Holding(owner, n.of(Kind.PD), n.of(Kind.CQ), n.of(Kind.QP), n.of(Kind.MR), n.of(Kind.MW), n.pins)));
         return rows;
-    }
-
-    private static Holding holding(Owner owner, int[] n, long pinnedPages) {
-        return new Holding(
-                owner,
-                n[Kind.PD.ordinal()],
-                n[Kind.CQ.ordinal()],
-                n[Kind.QP.ordinal()],
-                n[Kind.MR.ordinal()],
-                n[Kind.MW.ordinal()],
-                pinnedPages);
     }
 }

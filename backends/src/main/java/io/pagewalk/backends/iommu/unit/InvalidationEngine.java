@@ -180,6 +180,7 @@ final class InvalidationEngine {
                 return false;
             }
         }
+        settled = false; // An access may have used what is forgotten now, and fill the IOTLB by it.
         count(CONTEXT);
         return true;
     }
@@ -222,34 +223,52 @@ final class InvalidationEngine {
         return done;
     }
 
+    /** Table entries first, without which nothing that is dropped can come back (see {@link PagingCache}). */
     private boolean iotlb(int granularity, int domainId, long iova, int addressMask, boolean leafOnly) {
-        settle();
+        boolean pages = granularity == InvalidationLayout.PAGES;
+        if (!pages && granularity != InvalidationLayout.GLOBAL && granularity != InvalidationLayout.DOMAIN) {
+            return false;
+        }
+        if (pages && addressMask > maxAddressMask) {
+            return false;
+        }
+        if (pagingCache.isPresent() && !(pages && leafOnly)) {
+            pagingCache.bypass(true);
+            settled = false;
+            settle();
+            dropTables(granularity, domainId, iova, addressMask);
+            dropTranslations(granularity, domainId, iova, addressMask);
+            pagingCache.bypass(false);
+        } else {
+            settle();
+            dropTranslations(granularity, domainId, iova, addressMask);
+        }
+        return true;
+    }
+
+    private void dropTables(int granularity, int domainId, long iova, int addressMask) {
+        switch (granularity) {
+            case InvalidationLayout.GLOBAL -> pagingCache.invalidateAll();
+            case InvalidationLayout.DOMAIN -> pagingCache.invalidateDomain(domainId);
+            default -> pagingCache.invalidatePages(domainId, iova, addressMask);
+        }
+    }
+
+    private void dropTranslations(int granularity, int domainId, long iova, int addressMask) {
         switch (granularity) {
             case InvalidationLayout.GLOBAL -> {
                 iotlb.invalidateAll();
-                pagingCache.invalidateAll();
                 count(GLOBAL);
             }
             case InvalidationLayout.DOMAIN -> {
                 iotlb.invalidateDomain(domainId);
-                pagingCache.invalidateDomain(domainId);
                 count(DOMAIN);
             }
-            case InvalidationLayout.PAGES -> {
-                if (addressMask > maxAddressMask) {
-                    return false;
-                }
+            default -> {
                 iotlb.invalidatePages(domainId, iova, addressMask);
-                if (!leafOnly) {
-                    pagingCache.invalidatePages(domainId, iova, addressMask);
-                }
                 count(PAGES);
             }
-            default -> {
-                return false;
-            }
         }
-        return true;
     }
 
     private void count(int what) {

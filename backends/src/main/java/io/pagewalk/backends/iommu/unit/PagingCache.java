@@ -17,8 +17,16 @@ final class PagingCache {
     /** Entries above this level are read anew by each walk: there are too few to gain anything. */
     static final int HIGHEST_LEVEL = 4;
 
+    /*
+     * A walk that uses an entry reads a table that may be unlinked already, and what it finds there may be a translation that is
+     * gone; it would come back into the IOTLB, or a lower entry into this cache, after an invalidation has passed by. So while one is
+     * at work, walks do without this cache: the accesses that do not yet are waited for, and those that follow read only tables
+     * that are linked.
+     */
+
     private final EntryCache cache;
     private final boolean present;
+    private volatile boolean bypassed;
 
     PagingCache(CacheShape shape) {
         this.present = shape.entries() != 0;
@@ -28,6 +36,16 @@ final class PagingCache {
     /** Whether it can hold anything at all. */
     boolean isPresent() {
         return present;
+    }
+
+    /** Whether a walk may use and fill it. */
+    boolean isUsable() {
+        return present && !bypassed;
+    }
+
+    /** Keeps accesses that begin from now on away, or lets them in again. */
+    void bypass(boolean on) {
+        bypassed = on;
     }
 
     /**

@@ -47,7 +47,7 @@ final class SecondStageWalk {
      * @return a translation or a fault
      */
     long walk(int domainId, long root, int levels, long iova, Access access) {
-        if (!cache.isPresent()) {
+        if (!cache.isUsable()) {
             return walkFromRoot(root, levels, iova, access);
         }
         long needed = needed(access);
