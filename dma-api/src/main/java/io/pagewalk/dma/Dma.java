@@ -96,6 +96,7 @@ public final class Dma {
      * @param owner a word for the owner
      */
     public void tag(SgTable sg, String owner) {
+        Objects.requireNonNull(owner, "owner");
         for (int i = 0; i < sg.nents(); i++) {
             tag(sg.dmaAddr(i), owner);
         }

@@ -25,7 +25,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 /** Situations of devices that do not snoop the CPU's cache: F8 and F14. */
 class CacheCasesTest {
-    private static final int LINE = 64;
+    private static final long LINE = 64;
     private static final int PAGE = 4096;
     private static final long BUFFER = 0x120_0000L;
 

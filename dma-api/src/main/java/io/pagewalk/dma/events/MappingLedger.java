@@ -11,6 +11,7 @@ import java.util.Collection;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.TreeMap;
 import java.util.function.Consumer;
 import java.util.function.LongSupplier;
@@ -170,6 +171,7 @@ public final class MappingLedger implements DmaListener {
      * @return false when nothing begins there
      */
     public synchronized boolean tag(Device device, long dmaAddr, String owner) {
+        Objects.requireNonNull(owner, "owner");
         AddressIndex<LiveRange> live = pageOf(device).live;
         LiveRange latest = live.startingAt(dmaAddr).stream()
                 .reduce((earlier, later) -> later)
