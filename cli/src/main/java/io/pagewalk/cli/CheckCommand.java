@@ -1,22 +1,19 @@
 package io.pagewalk.cli;
 
 import io.pagewalk.dma.debug.DmaDebugProfile;
-import io.pagewalk.trace.BundledTrace;
 import io.pagewalk.trace.TraceReader;
 import io.pagewalk.trace.check.CheckOptions;
 import io.pagewalk.trace.check.CheckResult;
 import io.pagewalk.trace.check.TraceCheck;
-import io.pagewalk.trace.replay.MachineSpec;
-import io.pagewalk.trace.replay.MachineSpecException;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.concurrent.Callable;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.ParameterException;
-import picocli.CommandLine.Parameters;
 import picocli.CommandLine.Spec;
 
 /** {@code pagewalk check}: misuse of the DMA API in a recorded trace. */
@@ -61,13 +58,9 @@ final class CheckCommand implements Callable<Integer> {
     @SuppressWarnings("NullAway.Init") // picocli sets it before anything runs
     private CommandSpec spec;
 
-    @Parameters(
-            paramLabel = "TRACE",
-            arity = "0..1",
-            description =
-                    "Kernel trace text with dma:* events (tracefs, trace-cmd report, perf script), plain or gzip; - for standard "
-                            + "input. Without it: the trace that comes with the command.")
-    private @Nullable String trace;
+    @Mixin
+    @SuppressWarnings("NullAway.Init") // picocli makes it
+    private TraceSource trace;
 
     @Option(
             names = "--partial",
@@ -104,9 +97,6 @@ final class CheckCommand implements Callable<Integer> {
     @Option(names = "--json", description = "Print everything as JSON instead of text, with the first N reports.")
     private boolean json;
 
-    @Option(names = "--pedantic", description = "Stop at the first line that cannot be parsed, instead of skipping it.")
-    private boolean pedantic;
-
     /** For picocli. */
     CheckCommand() {}
 
@@ -127,36 +117,13 @@ final class CheckCommand implements Callable<Integer> {
 
     private CheckOptions options() throws UnusableInputException {
         DmaDebugProfile profile = coherent ? DmaDebugProfile.COHERENT_PLATFORM : DmaDebugProfile.NON_COHERENT_PLATFORM;
-        return new CheckOptions(profile, partial, leaks, machineSpec(), shown);
-    }
-
-    private MachineSpec machineSpec() throws UnusableInputException {
-        if (machine == null) {
-            return MachineSpec.DEFAULT;
-        }
-        try {
-            return MachineSpec.read(machine);
-        } catch (MachineSpecException bad) {
-            throw new UnusableInputException("" + bad.getMessage(), bad);
-        }
+        return new CheckOptions(profile, partial, leaks, TraceSource.machine(machine), shown);
     }
 
     private CheckResult check(CheckOptions options) throws IOException {
         try (ProgressLine progress = ProgressLine.on(spec.commandLine().getErr());
-                TraceReader reader = open(progress)) {
-            return TraceCheck.run(trace == null ? BundledTrace.NAME : trace, reader, options, progress);
+                TraceReader reader = trace.open(progress)) {
+            return TraceCheck.run(trace.name(), reader, options, progress);
         }
-    }
-
-    private TraceReader open(ProgressLine progress) throws IOException {
-        TraceReader.Options options = TraceReader.Options.defaults()
-                .pedantic(pedantic)
-                .listener(bad -> progress.say(bad.message() + ": " + bad.text().strip()));
-        if (trace == null) {
-            return BundledTrace.open();
-        }
-        return trace.equals("-")
-                ? TraceReader.open(System.in, "standard input", options)
-                : TraceReader.open(Path.of(trace), options);
     }
 }

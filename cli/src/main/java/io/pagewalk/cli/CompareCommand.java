@@ -1,11 +1,9 @@
 package io.pagewalk.cli;
 
 import io.pagewalk.dma.spi.DmaBackends;
-import io.pagewalk.trace.BundledTrace;
 import io.pagewalk.trace.TraceReader;
 import io.pagewalk.trace.replay.AddressCollisionException;
 import io.pagewalk.trace.replay.MachineSpec;
-import io.pagewalk.trace.replay.MachineSpecException;
 import io.pagewalk.trace.replay.ReplayEngine;
 import io.pagewalk.trace.replay.ReplayOptions;
 import io.pagewalk.trace.replay.ReplayResult;
@@ -22,7 +20,6 @@ import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.ParameterException;
-import picocli.CommandLine.Parameters;
 import picocli.CommandLine.Spec;
 
 /** {@code pagewalk compare}: one recorded workload through every backend, side by side. */
@@ -61,13 +58,9 @@ final class CompareCommand implements Callable<Integer> {
     @SuppressWarnings("NullAway.Init") // picocli sets it before anything runs
     private CommandSpec spec;
 
-    @Parameters(
-            paramLabel = "TRACE",
-            arity = "0..1",
-            description =
-                    "Kernel trace text with dma:* events (tracefs, trace-cmd report, perf script), plain or gzip; - for standard "
-                            + "input. Without it: a trace of NVMe and network I/O on Linux 6.12 that comes with the command.")
-    private @Nullable String trace;
+    @Mixin
+    @SuppressWarnings("NullAway.Init") // picocli makes it
+    private TraceSource trace;
 
     @Option(
             names = "--backends",
@@ -75,6 +68,13 @@ final class CompareCommand implements Callable<Integer> {
             split = ",",
             description = "Only these backends, in this order; all by default, those in PAGEWALK_CLASSPATH included.")
     private List<String> backends = List.of();
+
+    @Option(
+            names = "--explain",
+            description =
+                    "Say why maps failed: by reason and size, with what there was at that moment, such as the largest "
+                            + "free run of the bounce pool.")
+    private boolean explain;
 
     @Option(names = "--per-device", description = "Add a table for each device.")
     private boolean perDevice;
@@ -100,9 +100,6 @@ final class CompareCommand implements Callable<Integer> {
     @Option(names = "--quick", description = "Replay only the first " + QUICK_EVENTS + " events.")
     private boolean quick;
 
-    @Option(names = "--pedantic", description = "Stop at the first line that cannot be parsed, instead of skipping it.")
-    private boolean pedantic;
-
     @Mixin
     @SuppressWarnings("NullAway.Init") // picocli makes it
     private ExpectOptions expect;
@@ -112,16 +109,19 @@ final class CompareCommand implements Callable<Integer> {
 
     @Override
     public Integer call() throws IOException, UnusableInputException {
-        expect.check(spec.commandLine(), trace != null, List.of("--backends", "--per-device", "--touch", "--quick"));
+        expect.check(
+                spec.commandLine(),
+                trace.isGiven(),
+                List.of("--backends", "--explain", "--per-device", "--touch", "--quick"));
         requireKnownBackends();
         requireWritableJson();
         return expect.isAsked() ? predict() : compare();
     }
 
     private int predict() throws IOException, UnusableInputException {
-        MachineSpec machineSpec = machineSpec();
+        MachineSpec machineSpec = TraceSource.machine(machine);
         try (ProgressLine progress = ProgressLine.on(spec.commandLine().getErr());
-                TraceReader reader = open(progress)) {
+                TraceReader reader = trace.open(progress)) {
             ExpectAddresses prediction = new ExpectAddresses(expect, machineSpec, progress);
             return prediction.run(reader, spec.commandLine().getOut(), json);
         }
@@ -129,10 +129,10 @@ final class CompareCommand implements Callable<Integer> {
 
     private int compare() throws IOException, UnusableInputException {
         ReplayOptions options =
-                ReplayOptions.DEFAULT.withBackends(backends).withTouch(touch).withMachine(machineSpec());
+                ReplayOptions.DEFAULT.withBackends(backends).withTouch(touch).withMachine(TraceSource.machine(machine));
         ReplayResult result = replay(quick ? options.withMaxEvents(QUICK_EVENTS) : options);
         PrintWriter out = spec.commandLine().getOut();
-        new CompareReport(result).print(out, perDevice);
+        new CompareReport(result).print(out, perDevice, explain);
         if (json != null) {
             writeJson(result, json);
         }
@@ -159,7 +159,7 @@ final class CompareCommand implements Callable<Integer> {
             throw new ParameterException(
                     spec.commandLine(), "--json: \"" + json + "\" is not a file in a folder that exists");
         }
-        boolean isInput = isSameFile(json, machine) || (trace != null && isSameFile(json, Path.of(trace)));
+        boolean isInput = isSameFile(json, machine) || isSameFile(json, trace.path());
         if (isInput || isSameFile(json, expect.dmesg()) || isSameFile(json, expect.timers())) {
             throw new ParameterException(
                     spec.commandLine(), "--json: " + json + " is the input and would be overwritten");
@@ -178,40 +178,13 @@ final class CompareCommand implements Callable<Integer> {
         }
     }
 
-    private MachineSpec machineSpec() throws UnusableInputException {
-        if (machine == null) {
-            return MachineSpec.DEFAULT;
-        }
-        try {
-            return MachineSpec.read(machine);
-        } catch (MachineSpecException bad) {
-            throw new UnusableInputException("" + bad.getMessage(), bad);
-        }
-    }
-
     private ReplayResult replay(ReplayOptions options) throws IOException, UnusableInputException {
         PrintWriter err = spec.commandLine().getErr();
         try (ProgressLine progress = ProgressLine.on(err);
-                TraceReader reader = open(progress)) {
+                TraceReader reader = trace.open(progress)) {
             return new ReplayEngine(options.withProgress(progress)).replay(reader);
         } catch (AddressCollisionException collision) {
-            throw new UnusableInputException(name() + ": " + collision.getMessage(), collision);
+            throw new UnusableInputException(trace.name() + ": " + collision.getMessage(), collision);
         }
-    }
-
-    private String name() {
-        return trace == null ? BundledTrace.NAME : trace;
-    }
-
-    private TraceReader open(ProgressLine progress) throws IOException {
-        TraceReader.Options options = TraceReader.Options.defaults()
-                .pedantic(pedantic)
-                .listener(bad -> progress.say(bad.message() + ": " + bad.text().strip()));
-        if (trace == null) {
-            return BundledTrace.open();
-        }
-        return trace.equals("-")
-                ? TraceReader.open(System.in, "standard input", options)
-                : TraceReader.open(Path.of(trace), options);
     }
 }

@@ -118,7 +118,7 @@ public final class KernelConfig {
      */
     public KernelConfig withIommuDefault(IommuDefault kind) {
         KernelConfig copy = copy();
-        copy.iommuDefault = kind;
+        copy.iommuDefault = Objects.requireNonNull(kind, "kind");
         return copy;
     }
 

@@ -5,6 +5,7 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Supplier;
@@ -143,16 +144,18 @@ public final class KernelLog {
      * @return the place, the same for the same name
      */
     public synchronized Site site(String name) {
-        return sites.computeIfAbsent(name, Site::new);
+        return sites.computeIfAbsent(Objects.requireNonNull(name, "name"), Site::new);
     }
 
     private void add(Kind kind, String name, String text) {
+        Objects.requireNonNull(text, "text");
         Site site = site(name);
         site.count.incrementAndGet();
         keep(kind, site, text);
     }
 
     private synchronized void keep(Kind kind, Site site, String text) {
+        Objects.requireNonNull(text, "text");
         if (kept.size() == KEPT) {
             kept.removeFirst();
         }
@@ -187,7 +190,7 @@ public final class KernelLog {
      * @return the exact count, of what was left out because it is logged once or at a limited rate too
      */
     public synchronized long count(String site) {
-        Site found = sites.get(site);
+        Site found = sites.get(Objects.requireNonNull(site, "site"));
         return found == null ? 0 : found.count.get();
     }
 

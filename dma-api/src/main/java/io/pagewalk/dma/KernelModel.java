@@ -83,4 +83,14 @@ public enum KernelModel {
     public boolean hasTheFirstRxe() {
         return this == LINUX_5;
     }
+
+    /**
+     * Whether a transfer of rdma_rw that finds no region free goes on with plain segments where it can (rdma:RW-12,
+     * QRK-7).
+     *
+     * @return false for a 5.x kernel, where it fails with -EAGAIN
+     */
+    public boolean transfersWithoutRegions() {
+        return this != LINUX_5;
+    }
 }

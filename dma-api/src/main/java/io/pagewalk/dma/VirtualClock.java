@@ -52,6 +52,7 @@ public final class VirtualClock {
      * @return the timer
      */
     public KernelTimer timer(String name, KernelTimer.Callback callback) {
+        Objects.requireNonNull(name, "name");
         KernelTimer timer = timer(callback);
         synchronized (this) {
             named.put(name, timer);
@@ -66,7 +67,7 @@ public final class VirtualClock {
      * @return the timer, or null when there is none of that name
      */
     public synchronized @Nullable KernelTimer named(String name) {
-        return named.get(name);
+        return named.get(Objects.requireNonNull(name, "name"));
     }
 
     /**

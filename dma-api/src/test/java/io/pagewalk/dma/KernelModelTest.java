@@ -24,4 +24,10 @@ class KernelModelTest {
         assertThat(model.keepsPinnedPagesWithTheParent()).isFalse();
         assertThat(model.countsPinsOfTheZeroPage()).isTrue();
     }
+
+    @Test
+    void onlyLinuxSixTwelveTransfersWithoutRegions() { // rdma:RW-12, QRK-7
+        assertThat(KernelModel.LINUX_6_12.transfersWithoutRegions()).isTrue();
+        assertThat(KernelModel.LINUX_5.transfersWithoutRegions()).isFalse();
+    }
 }

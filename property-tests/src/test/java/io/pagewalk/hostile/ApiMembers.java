@@ -9,6 +9,7 @@ import java.util.Comparator;
 import java.util.List;
 import java.util.Set;
 import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
 
 /** The public constructors and methods of the classes under fire, in an order that does not depend on the JVM. */
 final class ApiMembers {
@@ -48,5 +49,11 @@ final class ApiMembers {
 
     static boolean needsSubject(Executable member) {
         return member instanceof Method && !Modifier.isStatic(member.getModifiers());
+    }
+
+    /** Says whether a parameter takes references and is not declared nullable. */
+    static boolean mayNotBeNull(Executable member, int parameter) {
+        return !member.getParameterTypes()[parameter].isPrimitive()
+                && !member.getAnnotatedParameterTypes()[parameter].isAnnotationPresent(Nullable.class);
     }
 }

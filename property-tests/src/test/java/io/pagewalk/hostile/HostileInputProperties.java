@@ -37,6 +37,13 @@ class HostileInputProperties {
     }
 
     @Example
+    void noCallKeepsANullToFailOnItLater() {
+        try (HostileWorld world = new HostileWorld("iommu-lazy")) {
+            assertThat(world.keptNulls()).isEmpty();
+        }
+    }
+
+    @Example
     void theWholeDriverFacingApiIsUnderFire() {
         assertThat(HostileWorld.MEMBERS.all()).hasSizeGreaterThan(300);
     }

@@ -52,6 +52,7 @@ import io.pagewalk.dma.scatterlist.SgPageIter;
 import io.pagewalk.dma.scatterlist.SgTable;
 import io.pagewalk.dma.spi.BackendOptions;
 import io.pagewalk.dma.spi.DmaBackends;
+import io.pagewalk.dma.spi.DmaPages;
 import io.pagewalk.dma.spi.Metric;
 import io.pagewalk.kit.DmaInvariants;
 import io.pagewalk.kit.SmallWorld;
@@ -143,14 +144,21 @@ final class HostileWorld implements AutoCloseable {
     /** A mapping that a call made and nobody has unmapped. */
     private record Live(Dma dma, long dmaAddr, long sizeBytes, DmaDirection direction, String call) {}
 
+    /** Addresses that some mapping or memory has or had. */
+    private record Span(long dmaAddr, long sizeBytes) {}
+
     /** A list that is mapped, and how many entries of it. */
     private record LiveList(Dma dma, SgTable table, int nents, DmaDirection direction) {}
+
+    /** A table of memory, who allocated it, and how much was asked for. */
+    private record LiveTable(NoncontiguousMemory owner, SgTable table, long sizeBytes, DmaDirection direction) {}
 
     private final Machine machine;
     private final HostileValues values = new HostileValues();
     private final Deque<Live> live = new ArrayDeque<>();
     private final Deque<LiveList> liveLists = new ArrayDeque<>();
-    private final List<Live> everMapped = new ArrayList<>();
+    private final Deque<LiveTable> liveTables = new ArrayDeque<>();
+    private final List<Span> everMapped = new ArrayList<>();
     private final List<String> history = new ArrayList<>();
     private int refused;
     private int answered;
@@ -177,7 +185,7 @@ final class HostileWorld implements AutoCloseable {
                         machine,
                         machine.memory(),
                         machine.cpuMemory(),
-                        machine.frames(),
+                        new PageFrames(), // a pin of a page of tables would stop the close of the machine
                         machine.pages(),
                         machine.layout(),
                         machine.log(),
@@ -213,13 +221,14 @@ final class HostileWorld implements AutoCloseable {
         for (int i = 0; i < arguments.length; i++) {
             arguments[i] = values.argument(member, i, call.argument(i));
         }
-        if (subject instanceof Dma) {
-            Dma tamed = tame(member.getName(), arguments, call);
-            if (tamed != null) {
-                subject = tamed;
-            } else if (isTooWild(member.getName(), arguments)) {
-                return;
-            }
+        Object tamed = subject instanceof Dma ? tame(member.getName(), arguments, call) : null;
+        if (subject instanceof NoncontiguousMemory && member.getName().equals("free")) {
+            tamed = tameFree(arguments);
+        }
+        if (tamed != null) {
+            subject = tamed;
+        } else if (isTooWild(subject, member.getName(), arguments)) {
+            return;
         }
         invoke(member, subject, arguments);
     }
@@ -255,9 +264,28 @@ final class HostileWorld implements AutoCloseable {
         return null;
     }
 
-    private boolean isTooWild(String name, @Nullable Object[] arguments) {
+    /** Gives the free of a table one that is allocated; null if there is none. */
+    private @Nullable NoncontiguousMemory tameFree(@Nullable Object[] arguments) {
+        if (liveTables.isEmpty()) {
+            return null;
+        }
+        LiveTable table = liveTables.remove();
+        arguments[0] = table.sizeBytes();
+        arguments[1] = table.table();
+        arguments[2] = table.direction();
+        return table.owner();
+    }
+
+    private boolean isTooWild(@Nullable Object subject, String name, @Nullable Object[] arguments) {
+        if (subject instanceof NoncontiguousMemory) {
+            return name.equals("free") && arguments[1] != null;
+        }
+        if (!(subject instanceof Dma) && !(subject instanceof DmaMemory)) {
+            return false;
+        }
         return switch (name) {
             case "unmapPage" -> hitsSomebody((long) arguments[0]);
+            case "freePages", "freeNoncoherent" -> hitsSomebody((long) arguments[2]);
             case "unmapResource" -> machine.ownsAddresses(); // not checked at all (iommu:DMAP-10)
             case "unmapSg", "unmapSgTable" -> arguments[0] instanceof SgTable table && hasDmaSide(table);
             default -> false;
@@ -265,12 +293,12 @@ final class HostileWorld implements AutoCloseable {
     }
 
     private boolean hitsSomebody(long dmaAddr) {
-        return everMapped.stream().anyMatch(m -> pages(m, dmaAddr));
+        return everMapped.stream().anyMatch(span -> pages(span, dmaAddr));
     }
 
-    private static boolean pages(Live mapping, long dmaAddr) {
-        long first = Addresses.alignDown(mapping.dmaAddr(), Addresses.PAGE_SIZE);
-        return Addresses.lessOrEqual(dmaAddr - first, (mapping.dmaAddr() - first) + mapping.sizeBytes() + 0xfff);
+    private static boolean pages(Span span, long dmaAddr) {
+        long first = Addresses.alignDown(span.dmaAddr(), Addresses.PAGE_SIZE);
+        return Addresses.lessOrEqual(dmaAddr - first, (span.dmaAddr() - first) + span.sizeBytes() + 0xfff);
     }
 
     private static boolean hasDmaSide(SgTable table) {
@@ -287,9 +315,7 @@ final class HostileWorld implements AutoCloseable {
         history.add(describe(member, subject, arguments));
         long start = System.nanoTime();
         try {
-            @Nullable Object result = member instanceof Constructor<?> constructor
-                    ? constructor.newInstance(arguments)
-                    : ((Method) member).invoke(subject, arguments);
+            @Nullable Object result = call(member, subject, arguments);
             answered++;
             take(member, subject, arguments, result);
         } catch (InvocationTargetException e) {
@@ -322,6 +348,46 @@ final class HostileWorld implements AutoCloseable {
         return history.get(history.size() - 1);
     }
 
+    /** The calls that answer although an argument is null that may not be: what they keep would fail much later. */
+    List<String> keptNulls() {
+        List<String> kept = new ArrayList<>();
+        for (Executable member : MEMBERS.all()) {
+            @Nullable Object subject = values.subject(member.getDeclaringClass(), 0);
+            if (ApiMembers.needsSubject(member) && subject == null
+                    || member.getName().equals("equals")) {
+                continue;
+            }
+            for (int i = 0; i < member.getParameterCount(); i++) {
+                if (ApiMembers.mayNotBeNull(member, i) && answersNullAt(member, subject, i)) {
+                    kept.add(member + " at " + i);
+                }
+            }
+        }
+        return kept;
+    }
+
+    private boolean answersNullAt(Executable member, @Nullable Object subject, int index) {
+        @Nullable Object[] arguments = new Object[member.getParameterCount()];
+        for (int i = 0; i < arguments.length; i++) {
+            arguments[i] = i == index ? null : values.argument(member, i, 0);
+        }
+        try {
+            call(member, subject, arguments);
+            return true;
+        } catch (InvocationTargetException refused) {
+            return false;
+        } catch (ReflectiveOperationException e) {
+            throw new LinkageError(member.toString(), e);
+        }
+    }
+
+    private static @Nullable Object call(Executable member, @Nullable Object subject, @Nullable Object[] arguments)
+            throws ReflectiveOperationException {
+        return member instanceof Constructor<?> constructor
+                ? constructor.newInstance(arguments)
+                : ((Method) member).invoke(subject, arguments);
+    }
+
     private static String describe(Executable member, @Nullable Object subject, @Nullable Object[] arguments) {
         StringBuilder text = new StringBuilder();
         text.append(subject == null ? "" : subject + " ")
@@ -347,6 +413,11 @@ final class HostileWorld implements AutoCloseable {
         if (subject instanceof Dma dma) {
             takeMapping(dma, member.getName(), arguments, result);
         }
+        takeMemory(result);
+        if (subject instanceof NoncontiguousMemory owner && result instanceof SgTable table) {
+            liveTables.add(new LiveTable(owner, table, (long) arguments[0], (DmaDirection) arguments[1]));
+            return; // nobody else may write to it
+        }
         if (result instanceof Machine built && built != machine) {
             built.close();
         } else if (result != null && TYPES.contains(result.getClass()) && !NOT_OFFERED.contains(result.getClass())) {
@@ -357,7 +428,7 @@ final class HostileWorld implements AutoCloseable {
     private void takeMapping(Dma dma, String name, @Nullable Object[] arguments, @Nullable Object result) {
         if (name.startsWith("map") && result instanceof Long dmaAddr && dmaAddr != Dma.DMA_MAPPING_ERROR) {
             Live mapping = new Live(dma, dmaAddr, (long) arguments[1], (DmaDirection) arguments[2], name);
-            everMapped.add(mapping);
+            everMapped.add(new Span(dmaAddr, mapping.sizeBytes()));
             live.add(mapping);
             values.offerAddress(dmaAddr);
         } else if (name.equals("mapSg") && !Objects.equals(result, 0)) {
@@ -365,11 +436,19 @@ final class HostileWorld implements AutoCloseable {
         } else if (name.equals("mapSgTable") && Objects.equals(result, 0)) {
             SgTable table = (SgTable) arguments[0];
             takeList(dma, table, table.origNents(), (DmaDirection) arguments[1]);
-        } else if (result instanceof DmaMapping mapping) {
-            everMapped.add(new Live(dma, mapping.dmaAddr(), mapping.sizeBytes(), mapping.direction(), name));
+        }
+    }
+
+    private void takeMemory(@Nullable Object result) {
+        if (result instanceof DmaMapping mapping) {
+            everMapped.add(new Span(mapping.dmaAddr(), mapping.sizeBytes()));
         } else if (result instanceof CoherentBuffer buffer) {
-            everMapped.add(new Live(dma, buffer.dmaAddr(), buffer.sizeBytes(), DmaDirection.BIDIRECTIONAL, name));
+            everMapped.add(new Span(buffer.dmaAddr(), buffer.sizeBytes()));
             values.offerAddress(buffer.dmaAddr());
+        } else if (result instanceof DmaPages pages) {
+            everMapped.add(new Span(pages.dmaAddr(), pages.sizeBytes()));
+        } else if (result instanceof NoncoherentMemory memory) {
+            everMapped.add(new Span(memory.dmaAddr(), memory.sizeBytes()));
         }
     }
 
@@ -380,7 +459,7 @@ final class HostileWorld implements AutoCloseable {
         liveLists.add(new LiveList(dma, table, nents, direction));
         values.remove(table);
         for (int i = 0; i < table.nents(); i++) {
-            everMapped.add(new Live(dma, table.dmaAddr(i), table.dmaLengthBytes(i), direction, "mapSg"));
+            everMapped.add(new Span(table.dmaAddr(i), table.dmaLengthBytes(i)));
         }
     }
 

@@ -33,9 +33,26 @@ public final class SgToPages {
     public SgToPages() {}
 
     /**
-     * Cuts the first segments of a list.
+     * Cuts the first segments of a list, as {@link #map(SgTable, int, int, long, long, PageSetter)} from segment 0 on.
+     *
+     * @param sg the list, mapped
+     * @param nents how many segments
+     * @param startOffset where to begin in the first segment, unsigned 32-bit
+     * @param pageBytes the region's page size, a power of two, unsigned 32-bit
+     * @param setter takes the pages in order
+     * @return how many segments the region covers, or a negated errno
+     * @throws IllegalArgumentException when there are more segments than the list has, or a number needs more than 32
+     *     bits, or the page size is no power of two
+     */
+    public int map(SgTable sg, int nents, long startOffset, long pageBytes, PageSetter setter) {
+        return map(sg, 0, nents, startOffset, pageBytes, setter);
+    }
+
+    /**
+     * Cuts segments of a list.
      *
      * @param sg the list, mapped; its DMA addresses and DMA lengths count
+     * @param firstSegment where to begin in the list
      * @param nents how many segments
      * @param startOffset where to begin in the first segment, unsigned 32-bit; 0 where the kernel's caller gives none
      * @param pageBytes the region's page size, a power of two, unsigned 32-bit
@@ -45,19 +62,20 @@ public final class SgToPages {
      * @throws IllegalArgumentException when there are more segments than the list has, or a number needs more than 32
      *     bits, or the page size is no power of two
      */
-    public int map(SgTable sg, int nents, long startOffset, long pageBytes, PageSetter setter) {
-        requireArguments(sg, nents, startOffset, pageBytes);
+    public int map(SgTable sg, int firstSegment, int nents, long startOffset, long pageBytes, PageSetter setter) {
+        requireArguments(sg, firstSegment, nents, startOffset, pageBytes);
         sgOffset = (int) startOffset;
-        if (nents <= 0 || startOffset > sg.dmaLengthBytes(0)) {
+        if (nents <= 0 || startOffset > sg.dmaLengthBytes(firstSegment)) {
             return -Errno.EINVAL;
         }
-        iova = sg.dmaAddr(0) + startOffset;
+        iova = sg.dmaAddr(firstSegment) + startOffset;
         lengthBytes = 0;
         long offset = startOffset;
         long previousEnd = 0;
         for (int i = 0; i < nents; i++) {
-            long dmaAddr = sg.dmaAddr(i) + offset;
-            long segmentBytes = sg.dmaLengthBytes(i) - offset;
+            int at = firstSegment + i;
+            long dmaAddr = sg.dmaAddr(at) + offset;
+            long segmentBytes = sg.dmaLengthBytes(at) - offset;
             boolean inPage = i > 0 && !Addresses.isAligned(previousEnd | dmaAddr, pageBytes);
             if (inPage && previousEnd != dmaAddr) {
                 sgOffset = 0;
@@ -65,7 +83,7 @@ public final class SgToPages {
             }
             int error = setPages(dmaAddr, dmaAddr + segmentBytes, inPage, pageBytes, setter);
             if (error != 0) {
-                return stop(i, sg.dmaAddr(i), dmaAddr, error);
+                return stop(i, sg.dmaAddr(at), dmaAddr, error);
             }
             lengthBytes += segmentBytes;
             previousEnd = dmaAddr + segmentBytes;
@@ -75,9 +93,10 @@ public final class SgToPages {
         return nents;
     }
 
-    private static void requireArguments(SgTable sg, int nents, long startOffset, long pageBytes) {
-        if (nents > sg.entries()) {
-            throw new IllegalArgumentException(nents + " segments of a list of " + sg.entries());
+    private static void requireArguments(SgTable sg, int first, int nents, long startOffset, long pageBytes) {
+        if (first < 0 || nents > sg.entries() - first) {
+            throw new IllegalArgumentException(nents + " segments" + (first == 0 ? "" : " from " + first + " on")
+                    + " of a list of " + sg.entries());
         }
         if ((startOffset & ~U32) != 0) {
             throw new IllegalArgumentException("offset " + Addresses.hex(startOffset) + " is not a 32-bit number");

@@ -1,6 +1,7 @@
 package io.pagewalk.trace;
 
 import io.pagewalk.dma.DmaDirection;
+import java.util.StringJoiner;
 
 /** The kinds of values inside an event that are more than a number: directions, attributes, lists. */
 final class FieldSyntax {
@@ -69,6 +70,19 @@ final class FieldSyntax {
             }
         }
         throw cursor.expected("a DMA attribute");
+    }
+
+    /** Gives what {@link #attrNames} takes. */
+    static String attrText(long attrs) {
+        StringJoiner text = new StringJoiner("|");
+        long left = attrs;
+        for (int bit = 0; bit < ATTR_NAMES.length; bit++) {
+            if ((left >>> bit & 1) != 0 && !ATTR_NAMES[bit].isEmpty()) {
+                text.add(ATTR_NAMES[bit]);
+                left &= ~(1L << bit);
+            }
+        }
+        return (left == 0 ? text : text.add("0x" + Long.toHexString(left))).toString();
     }
 
     /** Takes <code>{0x1000,0x2000}</code>. */

@@ -21,18 +21,6 @@ import java.util.function.IntFunction;
  */
 public final class TraceTextWriter implements DmaListener {
     private static final int MAX_ENTRIES = 128;
-    private static final String[] ATTRIBUTES = {
-        "",
-        "WEAK_ORDERING",
-        "WRITE_COMBINE",
-        "",
-        "NO_KERNEL_MAPPING",
-        "SKIP_CPU_SYNC",
-        "FORCE_CONTIGUOUS",
-        "ALLOC_SINGLE_PAGES",
-        "NO_WARN",
-        "PRIVILEGED"
-    };
 
     private final VirtualClock clock;
     private final PrintWriter out;
@@ -71,19 +59,7 @@ public final class TraceTextWriter implements DmaListener {
     }
 
     private static String attributes(int attrs) {
-        StringBuilder text = new StringBuilder(" attrs=");
-        int left = attrs;
-        String separator = "";
-        for (int bit = 1; bit < ATTRIBUTES.length; bit++) {
-            if ((left >>> bit & 1) != 0 && !ATTRIBUTES[bit].isEmpty()) {
-                text.append(separator).append(ATTRIBUTES[bit]);
-                separator = "|";
-                left &= ~(1 << bit);
-            }
-        }
-        return left == 0
-                ? text.toString()
-                : text.append(separator).append(String.format("0x%x", left)).toString();
+        return " attrs=" + FieldSyntax.attrText(attrs);
     }
 
     // ---- buffers
@@ -191,46 +167,34 @@ public final class TraceTextWriter implements DmaListener {
 
     @Override
     public void allocated(Device device, int cpu, long cpuAddr, long dmaAddr, long sizeBytes, int attrs) {
-        line(
-                cpu,
-                "dma_alloc",
-                who(device, DmaDirection.BIDIRECTIONAL) + buffer(dmaAddr, sizeBytes) + virtAddr(cpuAddr) + " flags=none"
-                        + attributes(attrs));
+        String body = memory(device, DmaDirection.BIDIRECTIONAL, dmaAddr, sizeBytes, cpuAddr);
+        line(cpu, "dma_alloc", body + " flags=none" + attributes(attrs));
     }
 
     @Override
     public void freeing(Device device, int cpu, long cpuAddr, long dmaAddr, long sizeBytes) {
-        line(
-                cpu,
-                "dma_free",
-                who(device, DmaDirection.BIDIRECTIONAL)
-                        + buffer(dmaAddr, sizeBytes)
-                        + virtAddr(cpuAddr)
-                        + attributes(0));
+        line(cpu, "dma_free", memory(device, DmaDirection.BIDIRECTIONAL, dmaAddr, sizeBytes, cpuAddr) + attributes(0));
     }
 
     @Override
     public void allocatedPages(
             Device device, int cpu, long physAddr, long sizeBytes, DmaDirection direction, long dmaAddr) {
-        long virtAddr = device.machine().layout().physToVirt(physAddr);
-        line(
-                cpu,
-                "dma_alloc_pages",
-                who(device, direction) + buffer(dmaAddr, sizeBytes) + virtAddr(virtAddr) + " flags=none"
-                        + attributes(0));
+        String body = memory(device, direction, dmaAddr, sizeBytes, virtAddr(device, physAddr));
+        line(cpu, "dma_alloc_pages", body + " flags=none" + attributes(0));
     }
 
     @Override
     public void freeingPages(
             Device device, int cpu, long physAddr, long sizeBytes, DmaDirection direction, long dmaAddr) {
-        long virtAddr = device.machine().layout().physToVirt(physAddr);
-        line(
-                cpu,
-                "dma_free_pages",
-                who(device, direction) + buffer(dmaAddr, sizeBytes) + virtAddr(virtAddr) + attributes(0));
+        String body = memory(device, direction, dmaAddr, sizeBytes, virtAddr(device, physAddr));
+        line(cpu, "dma_free_pages", body + attributes(0));
     }
 
-    private static String virtAddr(long virtAddr) {
-        return String.format(" virt_addr=%016x", virtAddr);
+    private static String memory(Device device, DmaDirection direction, long dmaAddr, long sizeBytes, long virtAddr) {
+        return who(device, direction) + buffer(dmaAddr, sizeBytes) + String.format(" virt_addr=%016x", virtAddr);
+    }
+
+    private static long virtAddr(Device device, long physAddr) {
+        return device.machine().layout().physToVirt(physAddr);
     }
 }

@@ -21,15 +21,10 @@ final class JfrEvents {
         int cpu;
     }
 
-    /** A buffer of any kind was mapped or allocated. */
-    @Name("io.pagewalk.Map")
-    @Label("DMA map")
-    static final class Mapped extends OfDevice {
+    /** What those of a buffer have besides. */
+    abstract static class OfBuffer extends OfDevice {
         @Label("Kind")
         String kind = "";
-
-        @Label("Physical address")
-        long physAddr;
 
         @Label("DMA address")
         long dmaAddr;
@@ -39,6 +34,14 @@ final class JfrEvents {
 
         @Label("Direction")
         String direction = "";
+    }
+
+    /** A buffer of any kind was mapped or allocated. */
+    @Name("io.pagewalk.Map")
+    @Label("DMA map")
+    static final class Mapped extends OfBuffer {
+        @Label("Physical address")
+        long physAddr;
 
         @Label("CPU entries")
         int nents;
@@ -50,36 +53,12 @@ final class JfrEvents {
     /** A buffer of any kind is about to be unmapped or freed. */
     @Name("io.pagewalk.Unmap")
     @Label("DMA unmap")
-    static final class Unmapped extends OfDevice {
-        @Label("Kind")
-        String kind = "";
-
-        @Label("DMA address")
-        long dmaAddr;
-
-        @Label("Size in bytes")
-        long sizeBytes;
-
-        @Label("Direction")
-        String direction = "";
-    }
+    static final class Unmapped extends OfBuffer {}
 
     /** A mapping was synced. */
     @Name("io.pagewalk.Sync")
     @Label("DMA sync")
-    static final class Synced extends OfDevice {
-        @Label("Kind")
-        String kind = "";
-
-        @Label("DMA address")
-        long dmaAddr;
-
-        @Label("Size in bytes")
-        long sizeBytes;
-
-        @Label("Direction")
-        String direction = "";
-
+    static final class Synced extends OfBuffer {
         @Label("For the CPU")
         boolean forCpu;
     }

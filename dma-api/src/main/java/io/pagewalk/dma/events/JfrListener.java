@@ -39,12 +39,8 @@ public final class JfrListener implements DmaListener, FaultLog.Handler {
         }
         JfrEvents.Mapped event = new JfrEvents.Mapped();
         if (event.isEnabled()) {
-            who(event, device, cpu);
-            event.kind = kind;
+            buffer(event, kind, device, cpu, dmaAddr, sizeBytes, direction);
             event.physAddr = physAddr;
-            event.dmaAddr = dmaAddr;
-            event.sizeBytes = sizeBytes;
-            event.direction = direction.name();
             event.nents = 1;
             event.segments = 1;
             event.commit();
@@ -65,45 +61,24 @@ public final class JfrListener implements DmaListener, FaultLog.Handler {
 
     @Override
     public void unmappingPage(Device device, int cpu, long dmaAddr, long sizeBytes, DmaDirection direction) {
-        unmapped("page", device, cpu, dmaAddr, sizeBytes, direction);
+        commit(new JfrEvents.Unmapped(), "page", device, cpu, dmaAddr, sizeBytes, direction);
     }
 
     @Override
     public void unmappingResource(Device device, int cpu, long dmaAddr, long sizeBytes, DmaDirection direction) {
-        unmapped("resource", device, cpu, dmaAddr, sizeBytes, direction);
-    }
-
-    private static void unmapped(
-            String kind, Device device, int cpu, long dmaAddr, long sizeBytes, DmaDirection direction) {
-        JfrEvents.Unmapped event = new JfrEvents.Unmapped();
-        if (event.isEnabled()) {
-            who(event, device, cpu);
-            event.kind = kind;
-            event.dmaAddr = dmaAddr;
-            event.sizeBytes = sizeBytes;
-            event.direction = direction.name();
-            event.commit();
-        }
+        commit(new JfrEvents.Unmapped(), "resource", device, cpu, dmaAddr, sizeBytes, direction);
     }
 
     @Override
     public void syncedSingle(
             Device device, int cpu, long dmaAddr, long sizeBytes, DmaDirection direction, boolean forCpu) {
-        synced("page", device, cpu, dmaAddr, sizeBytes, direction, forCpu);
+        commit(synced(forCpu), "page", device, cpu, dmaAddr, sizeBytes, direction);
     }
 
-    private static void synced(
-            String kind, Device device, int cpu, long dmaAddr, long sizeBytes, DmaDirection direction, boolean forCpu) {
+    private static JfrEvents.Synced synced(boolean forCpu) {
         JfrEvents.Synced event = new JfrEvents.Synced();
-        if (event.isEnabled()) {
-            who(event, device, cpu);
-            event.kind = kind;
-            event.dmaAddr = dmaAddr;
-            event.sizeBytes = sizeBytes;
-            event.direction = direction.name();
-            event.forCpu = forCpu;
-            event.commit();
-        }
+        event.forCpu = forCpu;
+        return event;
     }
 
     @Override
@@ -117,6 +92,35 @@ public final class JfrListener implements DmaListener, FaultLog.Handler {
             event.force = force;
             event.commit();
         }
+    }
+
+    private static void commit(
+            JfrEvents.OfBuffer event,
+            String kind,
+            Device device,
+            int cpu,
+            long dmaAddr,
+            long sizeBytes,
+            DmaDirection direction) {
+        if (event.isEnabled()) {
+            buffer(event, kind, device, cpu, dmaAddr, sizeBytes, direction);
+            event.commit();
+        }
+    }
+
+    private static void buffer(
+            JfrEvents.OfBuffer event,
+            String kind,
+            Device device,
+            int cpu,
+            long dmaAddr,
+            long sizeBytes,
+            DmaDirection direction) {
+        who(event, device, cpu);
+        event.kind = kind;
+        event.dmaAddr = dmaAddr;
+        event.sizeBytes = sizeBytes;
+        event.direction = direction.name();
     }
 
     private static void who(JfrEvents.OfDevice event, Device device, int cpu) {
@@ -134,14 +138,29 @@ public final class JfrListener implements DmaListener, FaultLog.Handler {
         }
         JfrEvents.Mapped event = new JfrEvents.Mapped();
         if (event.isEnabled()) {
-            who(event, device, cpu);
-            event.kind = "sg";
+            buffer(event, "sg", device, cpu, sg.dmaAddr(0), lengthBytes(sg, nents), direction);
             event.physAddr = sg.physAddr(0);
-            event.dmaAddr = sg.dmaAddr(0);
-            event.sizeBytes = lengthBytes(sg, nents);
-            event.direction = direction.name();
             event.nents = nents;
             event.segments = result;
+            event.commit();
+        }
+    }
+
+    @Override
+    public void unmappingSg(Device device, int cpu, SgTable sg, int nents, DmaDirection direction) {
+        commitSg(new JfrEvents.Unmapped(), device, cpu, sg, nents, direction);
+    }
+
+    @Override
+    public void syncedSg(Device device, int cpu, SgTable sg, int nents, DmaDirection direction, boolean forCpu) {
+        commitSg(synced(forCpu), device, cpu, sg, nents, direction);
+    }
+
+    private static void commitSg(
+            JfrEvents.OfBuffer event, Device device, int cpu, SgTable sg, int nents, DmaDirection direction) {
+        if (event.isEnabled()) {
+            long dmaAddr = nents == 0 ? 0 : sg.dmaAddr(0);
+            buffer(event, "sg", device, cpu, dmaAddr, lengthBytes(sg, nents), direction);
             event.commit();
         }
     }
@@ -154,16 +173,6 @@ public final class JfrListener implements DmaListener, FaultLog.Handler {
         return bytes;
     }
 
-    @Override
-    public void unmappingSg(Device device, int cpu, SgTable sg, int nents, DmaDirection direction) {
-        unmapped("sg", device, cpu, nents == 0 ? 0 : sg.dmaAddr(0), lengthBytes(sg, nents), direction);
-    }
-
-    @Override
-    public void syncedSg(Device device, int cpu, SgTable sg, int nents, DmaDirection direction, boolean forCpu) {
-        synced("sg", device, cpu, nents == 0 ? 0 : sg.dmaAddr(0), lengthBytes(sg, nents), direction, forCpu);
-    }
-
     // ---- memory
 
     @Override
@@ -174,7 +183,7 @@ public final class JfrListener implements DmaListener, FaultLog.Handler {
 
     @Override
     public void freeing(Device device, int cpu, long cpuAddr, long dmaAddr, long sizeBytes) {
-        unmapped("coherent", device, cpu, dmaAddr, sizeBytes, DmaDirection.BIDIRECTIONAL);
+        commit(new JfrEvents.Unmapped(), "coherent", device, cpu, dmaAddr, sizeBytes, DmaDirection.BIDIRECTIONAL);
     }
 
     @Override
@@ -186,7 +195,7 @@ public final class JfrListener implements DmaListener, FaultLog.Handler {
     @Override
     public void freeingPages(
             Device device, int cpu, long physAddr, long sizeBytes, DmaDirection direction, long dmaAddr) {
-        unmapped("pages", device, cpu, dmaAddr, sizeBytes, direction);
+        commit(new JfrEvents.Unmapped(), "pages", device, cpu, dmaAddr, sizeBytes, direction);
     }
 
     // ---- faults

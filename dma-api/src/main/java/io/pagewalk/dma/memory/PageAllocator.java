@@ -1,6 +1,7 @@
 package io.pagewalk.dma.memory;
 
 import java.util.List;
+import java.util.Objects;
 
 /**
  * The kernel's page allocator: blocks of 2^order page frames, naturally aligned, from the zone that is asked for or a
@@ -38,8 +39,8 @@ public final class PageAllocator {
     private final Object lock = new Object();
 
     private PageAllocator(PageFrames frames, ZoneLimits limits) {
-        this.frames = frames;
-        this.limits = limits;
+        this.frames = Objects.requireNonNull(frames, "frames");
+        this.limits = Objects.requireNonNull(limits, "limits");
     }
 
     /**
@@ -68,6 +69,7 @@ public final class PageAllocator {
      */
     public static PageAllocator create(
             PhysicalMemory memory, PageFrames frames, List<PhysRange> managed, ZoneLimits limits) {
+        Objects.requireNonNull(memory, "memory");
         PageAllocator allocator = new PageAllocator(frames, limits);
         for (PhysRange range : managed) {
             memory.ram().require(range.first(), range.sizeBytes());
@@ -115,6 +117,7 @@ public final class PageAllocator {
      * @throws IllegalArgumentException if the order is negative
      */
     public long allocPages(Zone highestZone, int order) {
+        Objects.requireNonNull(highestZone, "highestZone");
         if (order < 0) {
             throw new IllegalArgumentException("a block of pages has no negative order: " + order);
         }

@@ -5,6 +5,7 @@ import java.lang.invoke.VarHandle;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Objects;
 import java.util.concurrent.ConcurrentHashMap;
 import org.jspecify.annotations.Nullable;
 
@@ -271,6 +272,7 @@ public final class PageFrames {
      * @return true if the hook was there
      */
     public boolean cancelOnFree(long pfn, FrameFreeHook hook) {
+        Objects.requireNonNull(hook, "hook");
         List<FrameFreeHook> before = hooks.get(pfn);
         hooks.computeIfPresent(pfn, (key, present) -> without(present, hook));
         return before != null && before.contains(hook);
@@ -278,13 +280,16 @@ public final class PageFrames {
 
     /**
      * Tells the hooks of frames that they go back to an owner other than the page allocator, such as a contiguous
-     * memory area, and cleans them. The owner must not hand them out before this returns.
+     * memory area, and cleans them. The owner must not hand them out before this returns. Its time goes with the frames
+     * that something was said about, not with {@code count}.
      *
      * @param firstPfn the number of the first frame
-     * @param count how many frames
+     * @param count how many frames, unsigned
+     * @throws IllegalArgumentException if there are no such frames; nothing changes then
      * @throws IllegalStateException if one of them has references or pins; nothing changes then
      */
     public void release(long firstPfn, long count) {
+        requireFrames(firstPfn, count);
         requireUnused(firstPfn, count);
         freed(firstPfn, count);
     }
@@ -292,8 +297,13 @@ public final class PageFrames {
     /** Refuses frames that somebody still holds. */
     void requireUnused(long firstPfn, long count) {
         for (long pfn = firstPfn; pfn < firstPfn + count; pfn++) {
-            int references = refCount(pfn);
-            int pins = pinCount(pfn);
+            Group group = find(pfn);
+            if (group == null) {
+                pfn = lastOfUnknown(pfn);
+                continue;
+            }
+            int references = (int) INTS.getVolatile(group.references, slotOf(pfn));
+            int pins = (int) INTS.getVolatile(group.pins, slotOf(pfn));
             if (references != 0 || pins != 0) {
                 throw new IllegalStateException("page frame " + Addresses.hex(pfn) + " is freed with " + references
                         + " references and " + pins + " pins");
@@ -301,14 +311,38 @@ public final class PageFrames {
         }
     }
 
-    /** Runs the hooks of frames that are being freed, and cleans the frames. */
+    /** Cleans frames that are being freed, and runs their hooks. */
     void freed(long firstPfn, long count) {
         for (long pfn = firstPfn; pfn < firstPfn + count; pfn++) {
-            clearDirty(pfn);
-            List<FrameFreeHook> due = hooks.isEmpty() ? null : hooks.remove(pfn);
-            if (due != null) {
-                callAll(due, pfn);
+            if (find(pfn) == null) {
+                pfn = lastOfUnknown(pfn);
+            } else {
+                clearDirty(pfn);
             }
+        }
+        if (!hooks.isEmpty()) {
+            callHooks(firstPfn, firstPfn + count);
+        }
+    }
+
+    /** Goes through the frames or through the hooks, whichever are fewer. */
+    private void callHooks(long firstPfn, long endPfn) {
+        if (hooks.size() < endPfn - firstPfn) {
+            hooks.keySet().stream()
+                    .filter(pfn -> pfn >= firstPfn && pfn < endPfn)
+                    .sorted()
+                    .forEach(this::callHooks);
+            return;
+        }
+        for (long pfn = firstPfn; pfn < endPfn; pfn++) {
+            callHooks(pfn);
+        }
+    }
+
+    private void callHooks(long pfn) {
+        List<FrameFreeHook> due = hooks.remove(pfn);
+        if (due != null) {
+            callAll(due, pfn);
         }
     }
 
@@ -405,6 +439,23 @@ public final class PageFrames {
         if (!Addresses.lessThan(pfn, END_OF_FRAMES)) {
             throw new IllegalArgumentException("there is no page frame " + Addresses.hex(pfn));
         }
+    }
+
+    private static void requireFrames(long firstPfn, long count) {
+        if (Addresses.lessThan(END_OF_FRAMES, count) || Addresses.lessThan(END_OF_FRAMES - count, firstPfn)) {
+            throw new IllegalArgumentException("there are no " + Addresses.hex(count) + " page frames from "
+                    + Addresses.hex(firstPfn) + ": they end at " + Addresses.hex(END_OF_FRAMES));
+        }
+    }
+
+    /** Of frames in a row that nothing was ever said about, the last: of its group, of its leaf, or of all. */
+    private long lastOfUnknown(long pfn) {
+        @Nullable Group[][] leaves = directory.leaves;
+        int leafIndex = leafIndexOf(pfn);
+        if (leafIndex >= leaves.length) {
+            return END_OF_FRAMES - 1;
+        }
+        return pfn | (leaves[leafIndex] == null ? GROUP_FRAMES * LEAF_GROUPS - 1 : GROUP_FRAMES - 1);
     }
 
     private static int leafIndexOf(long pfn) {

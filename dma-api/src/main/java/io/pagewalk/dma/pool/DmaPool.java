@@ -8,6 +8,7 @@ import io.pagewalk.dma.Gfp;
 import io.pagewalk.dma.KernelLog;
 import io.pagewalk.dma.memory.KernelMemory;
 import java.util.ArrayDeque;
+import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -58,6 +59,7 @@ public final class DmaPool {
      * @return the pool; null without a device, for values that are not as said, or without memory
      */
     public static @Nullable DmaPool create(String name, @Nullable Dma dma, long sizeBytes, long align, long boundary) {
+        Objects.requireNonNull(name, "name");
         PoolShape shape = PoolShape.of(sizeBytes, align, boundary);
         if (dma == null || shape == null) {
             return null;

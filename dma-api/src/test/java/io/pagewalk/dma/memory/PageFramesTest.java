@@ -3,7 +3,11 @@ package io.pagewalk.dma.memory;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
+import static org.junit.jupiter.api.Assertions.assertTimeoutPreemptively;
 
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
 import org.junit.jupiter.api.Test;
 
 class PageFramesTest {
@@ -117,5 +121,48 @@ class PageFramesTest {
         assertThat(frames.zone(0xfff)).isEqualTo(Zone.DMA);
         assertThat(frames.zone(0x1000)).isEqualTo(Zone.DMA32);
         assertThat(frames.zone(0x100000)).isEqualTo(Zone.NORMAL);
+    }
+
+    @Test
+    void releaseTakesAsLongAsThereAreKnownFramesHoweverManyItIsGiven() {
+        List<Long> freed = new ArrayList<>();
+        for (long pfn : new long[] {3, 0x4_0000_0200L, 0x1ff}) {
+            frames.setDirty(pfn);
+            frames.onFree(pfn, freed::add);
+        }
+        frames.onFree(0x9_9999, freed::add); // nothing else is known of this one
+        frames.setDirty(0xff_ffff_ffffL);
+
+        assertTimeoutPreemptively(Duration.ofSeconds(20), () -> frames.release(3, 0xff_ffff_fffcL));
+
+        assertThat(freed).containsExactly(3L, 0x1ffL, 0x9_9999L, 0x4_0000_0200L);
+        assertThat(frames.isDirty(3)).isFalse();
+        assertThat(frames.isDirty(0x4_0000_0200L)).isFalse();
+        assertThat(frames.isDirty(0xff_ffff_ffffL)).as("the one after the last").isTrue();
+    }
+
+    @Test
+    void aHeldFrameAmongManyUnknownOnesIsFound() {
+        frames.pin(0x4_0000_0200L);
+        frames.setDirty(1);
+        assertThatIllegalStateException()
+                .isThrownBy(() -> frames.release(0, 0x4_0000_0201L))
+                .withMessage("page frame 0x400000200 is freed with 0 references and 1 pins");
+        assertThat(frames.isDirty(1)).isTrue();
+        frames.release(0, 0x4_0000_0200L);
+        assertThat(frames.isDirty(1)).isFalse();
+    }
+
+    @Test
+    void framesThatDoNotExistAreNotReleased() {
+        for (long[] bad : new long[][] {{0, -1}, {1, 1L << 40}, {1L << 40, 1}, {-1, 2}, {0, (1L << 40) + 1}}) {
+            frames.setDirty(1);
+            assertThatIllegalArgumentException()
+                    .isThrownBy(() -> frames.release(bad[0], bad[1]))
+                    .withMessageContaining("they end at 0x10000000000");
+            assertThat(frames.isDirty(1)).isTrue();
+        }
+        frames.release(1L << 40, 0);
+        frames.release(0, 1L << 40);
     }
 }

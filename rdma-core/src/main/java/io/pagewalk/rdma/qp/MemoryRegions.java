@@ -76,4 +76,14 @@ public interface MemoryRegions {
      * @return 0 or a negated errno with nothing changed
      */
     int bindWindow(Qp qp, int mwRkey, int newRkey, int mrLkey, long addr, long lengthBytes, int access);
+
+    /**
+     * Whether the provider knows RDMA_READ_WITH_INV: when the bytes are there, the key of the request's segment goes
+     * out of use, whatever key the request says (rdma:RW-17, RW-18).
+     *
+     * @return false where such a request fails (rdma:DP-6)
+     */
+    default boolean invalidatesReadSinks() {
+        return false;
+    }
 }

@@ -11,6 +11,7 @@ import io.pagewalk.rdma.verbs.RecvWr;
 import io.pagewalk.rdma.verbs.SendFlags;
 import io.pagewalk.rdma.verbs.SendWr;
 import io.pagewalk.rdma.verbs.WcStatus;
+import io.pagewalk.rdma.verbs.WrOpcode;
 import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
@@ -243,6 +244,7 @@ public final class RcQp extends Qp {
         boolean badAtomic = wr.opcode().isAtomic()
                 && (wr.segments().totalBytes() != Long.BYTES || (wr.remoteAddr() & Long.BYTES - 1) != 0);
         return early
+                || wr.opcode() == WrOpcode.REG_MR_INTEGRITY
                 || wr.segments().count() > init().maxSge()
                 || wr.segments().totalBytes() > MAX_MESSAGE
                 || badAtomic

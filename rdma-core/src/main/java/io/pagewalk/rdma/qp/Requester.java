@@ -50,11 +50,11 @@ final class Requester {
         if (!wqe.started) {
             start(wqe);
         }
-        if (wqe.broken || wqe.opcode == WrOpcode.RDMA_READ_WITH_INV) {
+        if (wqe.broken || (wqe.opcode == WrOpcode.RDMA_READ_WITH_INV && !regions.invalidatesReadSinks())) {
             failHere(wqe, -Errno.EINVAL);
         } else if (wqe.opcode.isLocal()) {
             local(wqe);
-        } else if (wqe.opcode == WrOpcode.RDMA_READ) {
+        } else if (wqe.opcode == WrOpcode.RDMA_READ || wqe.opcode == WrOpcode.RDMA_READ_WITH_INV) {
             read(wqe);
         } else if (wqe.opcode.isAtomic()) {
             atomic(wqe);
@@ -80,7 +80,8 @@ final class Requester {
     private void local(SendWqe wqe) {
         int error = switch (wqe.opcode) {
             case LOCAL_INV -> regions.invalidate(qp, wqe.rkey);
-            case REG_MR -> regions.registerFast(qp, Objects.requireNonNull(wqe.mr, "mr"), wqe.rkey, wqe.access);
+            case REG_MR, REG_MR_INTEGRITY ->
+                regions.registerFast(qp, Objects.requireNonNull(wqe.mr, "mr"), wqe.rkey, wqe.access);
             default ->
                 regions.bindWindow(qp, wqe.mwRkey, wqe.rkey, wqe.mrLkey, wqe.mwAddr, wqe.mwLengthBytes, wqe.access);
         };
@@ -124,6 +125,17 @@ final class Requester {
         wqe.rnrLeft = qp.attributes().rnrRetry();
         wqe.retriesLeft = qp.attributes().retryCount();
         if (wqe.doneBytes == wqe.totalBytes) {
+            finish(wqe);
+        }
+    }
+
+    /** A read that invalidates does so when all its bytes are there. */
+    private void finish(SendWqe wqe) {
+        boolean invalidates = wqe.opcode == WrOpcode.RDMA_READ_WITH_INV && wqe.segments.count() > 0;
+        int error = invalidates ? regions.invalidate(qp, wqe.segments.lkey(0)) : 0;
+        if (error != 0) {
+            failHere(wqe, error);
+        } else {
             complete(wqe);
         }
     }

@@ -459,9 +459,9 @@ public final class RxeDevice implements VerbsProvider {
     }
 
     @Override
-    public int mapMrSg(Mr mr, SgTable sg, int nents, int sgOffset) {
+    public int mapMrSg(Mr mr, SgTable sg, int firstSegment, int nents, int sgOffset) {
         synchronized (keys.lock()) {
-            return ((RxeMr) mr).mapSg(sg, nents, sgOffset);
+            return ((RxeMr) mr).mapSg(sg, firstSegment, nents, sgOffset);
         }
     }
 

@@ -40,6 +40,7 @@ final class RxeLimits {
                 MAX_SGE,
                 0,
                 MAX_FAST_REG_PAGES,
+                0,
                 maxInline(),
                 maxMessageBytes(),
                 first ? 16384 : 0x10_0000,

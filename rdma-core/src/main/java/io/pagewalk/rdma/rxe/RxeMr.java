@@ -5,6 +5,7 @@ import io.pagewalk.dma.memory.Addresses;
 import io.pagewalk.dma.memory.CpuMemory;
 import io.pagewalk.dma.scatterlist.SgTable;
 import io.pagewalk.rdma.AccessFlags;
+import io.pagewalk.rdma.PageSetter;
 import io.pagewalk.rdma.SgToPages;
 import io.pagewalk.rdma.qp.AtomicWord;
 import io.pagewalk.rdma.qp.Region;
@@ -69,6 +70,7 @@ public final class RxeMr extends Mr implements Region {
         private final SgToPages cutter = new SgToPages();
         private final long[] bytesSeen = new long[4];
         private final int maxNumSg;
+        private @Nullable PageSetter setter;
 
         FastPart(int maxNumSg) {
             this.maxNumSg = maxNumSg;
@@ -278,7 +280,7 @@ public final class RxeMr extends Mr implements Region {
     }
 
     /** {@code map_mr_sg} (rdma:RXE-23 to RXE-27). */
-    int mapSg(SgTable sg, int nents, int sgOffset) {
+    int mapSg(SgTable sg, int firstSegment, int nents, int sgOffset) {
         long pageBytes = Integer.toUnsignedLong(pageBytes());
         if (Long.bitCount(pageBytes) != 1 || fast == null) {
             return -Errno.EINVAL;
@@ -289,9 +291,11 @@ public final class RxeMr extends Mr implements Region {
             return -Errno.ENOMEM;
         }
         SgToPages cutter = fast.cutter;
-        int covered = cutter.map(sg, nents, Integer.toUnsignedLong(sgOffset), pageBytes, this::setPage);
+        PageSetter setter = fast.setter == null ? this::setPage : fast.setter;
+        fast.setter = setter;
+        int covered = cutter.map(sg, firstSegment, nents, Integer.toUnsignedLong(sgOffset), pageBytes, setter);
         setSgOffset(cutter.sgOffset());
-        if (wasCut(sg, nents, sgOffset)) {
+        if (wasCut(sg, firstSegment, nents, sgOffset)) {
             setRange(cutter.iova(), cutter.lengthBytes());
             if (first) {
                 setFirstRange(iova(), lengthBytes(), iova() & pageBytes - 1);
@@ -313,8 +317,8 @@ public final class RxeMr extends Mr implements Region {
     }
 
     /** The cutter moves the region even when not a page could be set, but not when it refused its arguments. */
-    private static boolean wasCut(SgTable sg, int nents, int sgOffset) {
-        return nents > 0 && !Addresses.lessThan(sg.dmaLengthBytes(0), Integer.toUnsignedLong(sgOffset));
+    private static boolean wasCut(SgTable sg, int firstSegment, int nents, int sgOffset) {
+        return nents > 0 && !Addresses.lessThan(sg.dmaLengthBytes(firstSegment), Integer.toUnsignedLong(sgOffset));
     }
 
     private int setPage(long dmaAddr) {

@@ -17,7 +17,8 @@ public record MemlockBudget(long limitBytes, boolean capIpcLock, long pinnedPage
     /** The value of a limit that is none. */
     public static final long UNLIMITED = -1L;
 
-    private static final long MAX_PAGES = 0xffff_ffffL;
+    /** The most that one registration may have (rdma:UMEM-8). */
+    static final long MAX_PAGES = 0xffff_ffffL;
 
     /**
      * The budget of a process as it is now.

@@ -16,6 +16,7 @@ package io.pagewalk.rdma.verbs;
  * @param maxSgeRd how many segments a read has
  * @param maxSglRd from how many segments on a read had better use a region; 0 for never
  * @param maxFastRegPageListLen how many pages a fast registration has; told, not enforced by rxe (rdma:RXE-1)
+ * @param maxPiFastRegPageListLen how many pages a fast registration with signatures has; 0 for none
  * @param maxInlineData how many bytes a work request carries itself
  * @param maxMessageBytes longest message in bytes, unsigned 32-bit
  * @param maxCq how many completion queues
@@ -37,6 +38,7 @@ public record DeviceAttributes(
         int maxSgeRd,
         int maxSglRd,
         int maxFastRegPageListLen,
+        int maxPiFastRegPageListLen,
         int maxInlineData,
         int maxMessageBytes,
         int maxCq,

@@ -84,16 +84,33 @@ public final class FastReg {
      * @throws IllegalArgumentException when the list has fewer segments; nothing changes then
      */
     public static int mapMrSg(Mr mr, SgTable sg, int nents, int sgOffset, int pageBytes) {
+        return mapMrSg(mr, sg, 0, nents, sgOffset, pageBytes);
+    }
+
+    /**
+     * {@code ib_map_mr_sg}: describes a region by segments in the middle of a mapped list.
+     *
+     * @param mr the region
+     * @param sg the list
+     * @param first the first segment that counts
+     * @param nents how many segments from there on
+     * @param sgOffset where to begin in the first one, unsigned 32-bit
+     * @param pageBytes the page size, unsigned 32-bit; the region has it afterwards even if it is refused
+     * @return how many segments the region covers; -EOPNOTSUPP; or what the provider answered
+     * @throws IllegalArgumentException when the list has fewer segments; nothing changes then
+     */
+    public static int mapMrSg(Mr mr, SgTable sg, int first, int nents, int sgOffset, int pageBytes) {
         VerbsDevice.requireAlive(mr.isDestroyed(), mr);
         VerbsProvider provider = mr.pd().device().provider();
-        if (nents > sg.entries()) {
-            throw new IllegalArgumentException(nents + " segments of a list of " + sg.entries());
+        if (first < 0 || nents > sg.entries() - first) {
+            throw new IllegalArgumentException(nents + " segments" + (first == 0 ? "" : " from " + first + " on")
+                    + " of a list of " + sg.entries());
         }
         if (!provider.ops().contains(ProviderOp.MAP_MR_SG)) {
             return -Errno.EOPNOTSUPP;
         }
         mr.setPageBytes(pageBytes);
-        return provider.mapMrSg(mr, sg, nents, sgOffset);
+        return provider.mapMrSg(mr, sg, first, nents, sgOffset);
     }
 
     /**

@@ -27,9 +27,13 @@ public abstract class Mr {
     private int sgOffset;
     private boolean needsInvalidation;
     private @Nullable SigAttrs sigAttrs;
+    private @Nullable SigDomains sigDomains;
+    private int metaLengthBytes;
     private @Nullable Umem umem;
     private Restrack.@Nullable Entry tracked;
     private boolean destroyed;
+    /** Guarded by the lock of the pools that it goes in and out of. */
+    private boolean pooled;
 
     /**
      * Makes a region without keys.
@@ -143,6 +147,33 @@ public abstract class Mr {
     }
 
     /**
+     * Where the present transfer of an integrity region has signatures.
+     *
+     * @return what its user said last, or null
+     */
+    public final @Nullable SigDomains sigDomains() {
+        return sigDomains;
+    }
+
+    /**
+     * Says where the next transfer of an integrity region has signatures.
+     *
+     * @param domains on the wire and in memory
+     */
+    public final void setSigDomains(SigDomains domains) {
+        sigDomains = Objects.requireNonNull(domains, "domains");
+    }
+
+    /**
+     * How much of an integrity region's length is signatures: {@code meta_length}.
+     *
+     * @return bytes, unsigned 32-bit
+     */
+    public final int metaLengthBytes() {
+        return metaLengthBytes;
+    }
+
+    /**
      * The memory of a process that the region holds.
      *
      * @return the registration, or null for regions of other kinds
@@ -204,6 +235,15 @@ public abstract class Mr {
     }
 
     /**
+     * Says how much of an integrity region's length is signatures. For its provider.
+     *
+     * @param newMetaLengthBytes bytes, unsigned 32-bit
+     */
+    protected final void setMetaLength(int newMetaLengthBytes) {
+        metaLengthBytes = newMetaLengthBytes;
+    }
+
+    /**
      * Gives the region its page size. For its provider.
      *
      * @param newPageBytes unsigned 32-bit
@@ -246,6 +286,14 @@ public abstract class Mr {
 
     final void setTracked(Restrack.@Nullable Entry entry) {
         tracked = entry;
+    }
+
+    final boolean isPooled() {
+        return pooled;
+    }
+
+    final void setPooled(boolean yes) {
+        pooled = yes;
     }
 
     final void markDestroyed() {

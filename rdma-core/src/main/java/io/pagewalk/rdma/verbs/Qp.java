@@ -1,6 +1,7 @@
 package io.pagewalk.rdma.verbs;
 
 import java.util.Objects;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -11,6 +12,12 @@ public abstract class Qp {
     private final Pd pd;
     private final QpInit init;
     private final int qpNum;
+    private final MrPool.Shared pools = new MrPool.Shared();
+    private final MrPool rdmaMrs;
+    private final MrPool sigMrs;
+    private final AtomicInteger useCount = new AtomicInteger();
+    private int maxWriteSge;
+    private int maxReadSge;
     private Restrack.@Nullable Entry tracked;
     private boolean destroyed;
 
@@ -25,6 +32,8 @@ public abstract class Qp {
         this.pd = Objects.requireNonNull(pd, "pd");
         this.init = Objects.requireNonNull(init, "init");
         this.qpNum = qpNum;
+        rdmaMrs = new MrPool(pd, pools);
+        sigMrs = new MrPool(pd, pools);
     }
 
     /**
@@ -52,6 +61,83 @@ public abstract class Qp {
      */
     public final int qpNum() {
         return qpNum;
+    }
+
+    // ---- for rdma_rw
+
+    /**
+     * Regions for transfers of the kernel's (rdma:POOL-1).
+     *
+     * @return {@code rdma_mrs}; empty where no transfer needs a region
+     */
+    public final MrPool rdmaMrs() {
+        return rdmaMrs;
+    }
+
+    /**
+     * Regions with signatures (rdma:POOL-1).
+     *
+     * @return {@code sig_mrs}; empty without the integrity flag
+     */
+    public final MrPool sigMrs() {
+        return sigMrs;
+    }
+
+    /**
+     * How many regions of its pools are out.
+     *
+     * @return {@code mrs_used}; negative after regions of others were put in
+     */
+    public final int mrsUsed() {
+        return pools.used();
+    }
+
+    /**
+     * How many segments a write of the kernel's has at most.
+     *
+     * @return {@code max_write_sge}
+     */
+    public final int maxWriteSge() {
+        return maxWriteSge;
+    }
+
+    /**
+     * How many segments a read of the kernel's has at most.
+     *
+     * @return {@code max_read_sge}
+     */
+    public final int maxReadSge() {
+        return maxReadSge;
+    }
+
+    /**
+     * Whether transfers may have signatures.
+     *
+     * @return {@code integrity_en}
+     */
+    public final boolean isIntegrityEnabled() {
+        return init.rw().hasIntegrity();
+    }
+
+    // ---- users
+
+    /** Takes a use of it, such as a multicast group does: it cannot be destroyed until {@link #unuse} (rdma:POOL-6). */
+    public final void use() {
+        useCount.incrementAndGet();
+    }
+
+    /** Gives back what {@link #use} took. */
+    public final void unuse() {
+        useCount.decrementAndGet();
+    }
+
+    /**
+     * How many uses there are.
+     *
+     * @return {@code usecnt}
+     */
+    public final int useCount() {
+        return useCount.get();
     }
 
     /**
@@ -109,6 +195,11 @@ public abstract class Qp {
 
     final void setTracked(Restrack.@Nullable Entry entry) {
         tracked = entry;
+    }
+
+    final void setLimits(int writeSge, int readSge) {
+        maxWriteSge = writeSge;
+        maxReadSge = readSge;
     }
 
     final void markDestroyed() {

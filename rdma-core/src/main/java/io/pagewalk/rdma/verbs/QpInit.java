@@ -14,6 +14,7 @@ import java.util.Objects;
  * @param maxInlineBytes how many bytes a request carries itself
  * @param signalAll whether every request makes a completion
  * @param checks who posts, and so what is checked
+ * @param rw what rdma_rw will need of it
  */
 public record QpInit(
         Cq sendCq,
@@ -23,7 +24,8 @@ public record QpInit(
         int maxSge,
         int maxInlineBytes,
         boolean signalAll,
-        PostChecks checks) {
+        PostChecks checks,
+        RwInit rw) {
     private static final int USUAL_WR = 16;
     private static final int USUAL_SGE = 4;
 
@@ -32,6 +34,7 @@ public record QpInit(
         Objects.requireNonNull(sendCq, "sendCq");
         Objects.requireNonNull(recvCq, "recvCq");
         Objects.requireNonNull(checks, "checks");
+        Objects.requireNonNull(rw, "rw");
         if (maxSendWr < 0 || maxRecvWr < 0 || maxSge < 0 || maxInlineBytes < 0) {
             throw new IllegalArgumentException("a queue pair cannot hold " + maxSendWr + " sends, " + maxRecvWr
                     + " receives, " + maxSge + " segments, " + maxInlineBytes + " inline bytes");
@@ -46,7 +49,7 @@ public record QpInit(
      * @return the description
      */
     public static QpInit of(Cq sendCq, Cq recvCq) {
-        return new QpInit(sendCq, recvCq, USUAL_WR, USUAL_WR, USUAL_SGE, 0, false, PostChecks.KERNEL);
+        return new QpInit(sendCq, recvCq, USUAL_WR, USUAL_WR, USUAL_SGE, 0, false, PostChecks.KERNEL, RwInit.NONE);
     }
 
     /**
@@ -58,7 +61,7 @@ public record QpInit(
      * @return the description
      */
     public QpInit withSizes(int newMaxSendWr, int newMaxRecvWr, int newMaxSge) {
-        return new QpInit(sendCq, recvCq, newMaxSendWr, newMaxRecvWr, newMaxSge, maxInlineBytes, signalAll, checks);
+        return new QpInit(sendCq, recvCq, newMaxSendWr, newMaxRecvWr, newMaxSge, maxInlineBytes, signalAll, checks, rw);
     }
 
     /**
@@ -68,7 +71,7 @@ public record QpInit(
      * @return the description
      */
     public QpInit withInline(int bytes) {
-        return new QpInit(sendCq, recvCq, maxSendWr, maxRecvWr, maxSge, bytes, signalAll, checks);
+        return new QpInit(sendCq, recvCq, maxSendWr, maxRecvWr, maxSge, bytes, signalAll, checks, rw);
     }
 
     /**
@@ -77,7 +80,7 @@ public record QpInit(
      * @return the description
      */
     public QpInit signalingAll() {
-        return new QpInit(sendCq, recvCq, maxSendWr, maxRecvWr, maxSge, maxInlineBytes, true, checks);
+        return new QpInit(sendCq, recvCq, maxSendWr, maxRecvWr, maxSge, maxInlineBytes, true, checks, rw);
     }
 
     /**
@@ -87,6 +90,21 @@ public record QpInit(
      * @return the description
      */
     public QpInit with(PostChecks newChecks) {
-        return new QpInit(sendCq, recvCq, maxSendWr, maxRecvWr, maxSge, maxInlineBytes, signalAll, newChecks);
+        return new QpInit(sendCq, recvCq, maxSendWr, maxRecvWr, maxSge, maxInlineBytes, signalAll, newChecks, rw);
+    }
+
+    /**
+     * With room for contexts of rdma_rw.
+     *
+     * @param newRw how many, and of what kind
+     * @return the description
+     */
+    public QpInit with(RwInit newRw) {
+        return new QpInit(sendCq, recvCq, maxSendWr, maxRecvWr, maxSge, maxInlineBytes, signalAll, checks, newRw);
+    }
+
+    /** With another number of requests, which need not be told by the caller. */
+    QpInit withSendRoom(int newMaxSendWr) {
+        return new QpInit(sendCq, recvCq, newMaxSendWr, maxRecvWr, maxSge, maxInlineBytes, signalAll, checks, rw);
     }
 }

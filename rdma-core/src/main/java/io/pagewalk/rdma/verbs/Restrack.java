@@ -154,8 +154,8 @@ public final class Restrack {
             }
         }
         List<Holding> rows = new ArrayList<>();
-        counts.forEach((owner, n) -> rows.add(new Holding(
-                owner, n.of(Kind.PD), n.of(Kind.CQ), n.of(Kind.QP), n.of(Kind.MR), n.of(Kind.MW), n.pins)));
+        counts.forEach((owner, n) -> rows.add(
+                new Holding(owner, n.of(Kind.PD), n.of(Kind.CQ), n.of(Kind.QP), n.of(Kind.MR), n.of(Kind.MW), n.pins)));
         return rows;
     }
 }

@@ -16,6 +16,7 @@ public final class SendWr {
     private long remoteAddr;
     private int rkey;
     private int immediate;
+    private int invalidateKey;
     private long compareAdd;
     private long swap;
     private @Nullable Mr mr;
@@ -39,6 +40,7 @@ public final class SendWr {
         remoteAddr = 0;
         rkey = 0;
         immediate = 0;
+        invalidateKey = 0;
         compareAdd = 0;
         swap = 0;
         mr = null;
@@ -47,8 +49,6 @@ public final class SendWr {
         next = null;
         return this;
     }
-
-    // ---- operations
 
     /**
      * A message for a receive of the peer's.
@@ -123,7 +123,7 @@ public final class SendWr {
     }
 
     /**
-     * A read with invalidation, which is queued and then fails (rdma:DP-6).
+     * A read with invalidation, which an adapter of iWARP knows; on others it is queued and then fails (rdma:DP-6).
      *
      * @param newWrId what the completion says
      * @param newRemoteAddr where
@@ -131,7 +131,21 @@ public final class SendWr {
      * @return this
      */
     public SendWr readWithInv(long newWrId, long newRemoteAddr, int newRkey) {
-        return remote(WrOpcode.RDMA_READ_WITH_INV, newWrId, newRemoteAddr, newRkey);
+        return readWithInv(newWrId, newRemoteAddr, newRkey, 0);
+    }
+
+    /**
+     * A read with invalidation of a key of this side.
+     *
+     * @param newWrId what the completion says
+     * @param newRemoteAddr where
+     * @param newRkey the peer's key
+     * @param invalidateKey the key of this side
+     * @return this
+     */
+    public SendWr readWithInv(long newWrId, long newRemoteAddr, int newRkey, int invalidateKey) {
+        remote(WrOpcode.RDMA_READ_WITH_INV, newWrId, newRemoteAddr, newRkey).invalidateKey = invalidateKey;
+        return this;
     }
 
     /**
@@ -184,7 +198,7 @@ public final class SendWr {
     }
 
     /**
-     * Puts a mapped region to use.
+     * Puts a mapped region to use; one of type INTEGRITY with signatures.
      *
      * @param newWrId what the completion says
      * @param newMr the region
@@ -193,8 +207,8 @@ public final class SendWr {
      * @return this
      */
     public SendWr regMr(long newWrId, Mr newMr, int key, int newAccess) {
-        begin(WrOpcode.REG_MR, newWrId);
-        mr = Objects.requireNonNull(newMr, "mr");
+        begin(newMr.type() == MrType.INTEGRITY ? WrOpcode.REG_MR_INTEGRITY : WrOpcode.REG_MR, newWrId);
+        mr = newMr;
         rkey = key;
         access = newAccess;
         return this;
@@ -229,8 +243,6 @@ public final class SendWr {
         access = newAccess;
         return this;
     }
-
-    // ---- details
 
     /**
      * Adds a segment.
@@ -267,6 +279,17 @@ public final class SendWr {
     }
 
     /**
+     * Gives the request another id.
+     *
+     * @param newWrId what the completion says
+     * @return this
+     */
+    public SendWr id(long newWrId) {
+        wrId = newWrId;
+        return this;
+    }
+
+    /**
      * Carries bytes in the request itself, in place of segments.
      *
      * @param src the bytes, copied
@@ -295,8 +318,6 @@ public final class SendWr {
         next = newNext;
         return this;
     }
-
-    // ---- what providers read
 
     /**
      * The operation.
@@ -359,6 +380,15 @@ public final class SendWr {
      */
     public int immediate() {
         return immediate;
+    }
+
+    /**
+     * The key of this side that a read invalidates.
+     *
+     * @return 32 bits
+     */
+    public int invalidateKey() {
+        return invalidateKey;
     }
 
     /**

@@ -1,6 +1,7 @@
 package io.pagewalk.rdma.verbs;
 
 import java.util.Arrays;
+import java.util.Objects;
 
 /**
  * The segments of a work request, each an address, a length and a local key. Reused; grows when a segment more is added
@@ -116,6 +117,17 @@ public final class SgeList {
      */
     public int lkey(int i) {
         return lkeys[i];
+    }
+
+    /**
+     * Gives a segment another key.
+     *
+     * @param i from 0
+     * @param newLkey the key
+     * @throws IndexOutOfBoundsException when there is no such segment
+     */
+    public void setLkey(int i, int newLkey) {
+        lkeys[Objects.checkIndex(i, count)] = newLkey;
     }
 
     /**

@@ -26,6 +26,8 @@ public final class VerbsDevice {
     private final FailurePoint pdPoint;
     private final FailurePoint cqPoint;
     private final FailurePoint sigPoint;
+    private final RwRules rwRules;
+    private final KernelQps kernelQps;
     private int cqs;
 
     /**
@@ -39,6 +41,8 @@ public final class VerbsDevice {
         pdPoint = machine.failures().point("ib.pd");
         cqPoint = machine.failures().point("ib.cq");
         sigPoint = machine.failures().point("ib.sig_attrs");
+        rwRules = new RwRules(provider);
+        kernelQps = new KernelQps(this, rwRules);
     }
 
     /**
@@ -93,6 +97,15 @@ public final class VerbsDevice {
      */
     public DeviceAttributes attributes() {
         return provider.attributes();
+    }
+
+    /**
+     * When rdma_rw takes regions here.
+     *
+     * @return always the same
+     */
+    public RwRules rwRules() {
+        return rwRules;
     }
 
     /**
@@ -404,50 +417,37 @@ public final class VerbsDevice {
     }
 
     /**
-     * Makes a queue pair.
+     * Makes a queue pair; one of the kernel's for contexts of rdma_rw gets room and regions for them (rdma:RW-1).
      *
      * @param pd the domain
      * @param init how it shall be
-     * @return the queue pair, or what the provider answered
-     * @throws IllegalArgumentException when a completion queue is another device's; nothing changes then
+     * @return the queue pair, or what the provider answered; what stopped its regions
+     * @throws IllegalArgumentException when a completion queue is another device's, or a process asks for contexts of
+     *     rdma_rw; nothing changes then
      */
     public ErrPtr<Qp> createQp(Pd pd, QpInit init) {
         requireUsable(pd);
         requireUsable(init.sendCq());
         requireUsable(init.recvCq());
-        ErrPtr<Qp> made = provider.createQp(pd, init);
-        if (!made.isErr()) {
-            pd.use();
-            init.sendCq().use();
-            init.recvCq().use();
-            made.value().setTracked(restrack.add(Restrack.Kind.QP, pd.owner(), () -> 0));
-        }
-        return made;
+        return kernelQps.create(pd, init);
     }
 
     /**
-     * Destroys a queue pair; what is posted on it is gone.
+     * Destroys a queue pair; what is posted on it is gone, and so are the regions of its pools. Those that are out are
+     * leaked, with one warning for ever (rdma:POOL-6).
      *
      * @param qp the queue pair
-     * @return 0, or what the provider answered
+     * @return 0; -EBUSY while something uses it; or what the provider answered
      * @throws IllegalStateException when it was destroyed already; nothing changes then
      */
     public int destroyQp(Qp qp) {
         requireAlive(qp.isDestroyed(), qp);
-        int error = provider.destroyQp(qp);
-        if (error == 0) {
-            qp.markDestroyed();
-            untrack(qp.tracked());
-            qp.init().sendCq().unuse();
-            qp.init().recvCq().unuse();
-            qp.pd().unuse();
-        }
-        return error;
+        return kernelQps.destroy(qp);
     }
 
     // ---- helpers
 
-    private void untrack(Restrack.@Nullable Entry entry) {
+    void untrack(Restrack.@Nullable Entry entry) {
         if (entry != null) {
             restrack.remove(entry);
         }

@@ -56,6 +56,17 @@ public interface VerbsProvider {
     DeviceAttributes attributes();
 
     /**
+     * {@code rdma_protocol_iwarp}: whether a port speaks iWARP, where the sink of a read is a region that the peer
+     * writes.
+     *
+     * @param port its number, from 1
+     * @return false for InfiniBand and RoCE
+     */
+    default boolean isIwarp(int port) {
+        return false;
+    }
+
+    /**
      * {@code alloc_pd}.
      *
      * @param device whose it is
@@ -166,11 +177,12 @@ public interface VerbsProvider {
      *
      * @param mr the region, its page size set already
      * @param sg a mapped list
-     * @param nents how many of its segments
+     * @param first the first of its segments that counts
+     * @param nents how many of them
      * @param sgOffset where to begin in the first one
      * @return how many segments the region covers, or a negated errno
      */
-    default int mapMrSg(Mr mr, SgTable sg, int nents, int sgOffset) {
+    default int mapMrSg(Mr mr, SgTable sg, int first, int nents, int sgOffset) {
         return -Errno.EOPNOTSUPP;
     }
 

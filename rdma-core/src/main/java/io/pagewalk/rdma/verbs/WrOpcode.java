@@ -22,10 +22,12 @@ public enum WrOpcode {
     BIND_MW(8, WcOpcode.BIND_MW),
     /** Send a message, after which the peer takes a key out of use. */
     SEND_WITH_INV(9, WcOpcode.SEND),
-    /** Read and take a key out of use; nothing on the wire has that form (rdma:DP-6). */
+    /** Read and take a key of this side out of use; rxe has no form on the wire for it (rdma:DP-6). */
     RDMA_READ_WITH_INV(11, WcOpcode.RDMA_READ),
     /** Fast registration: puts a mapped region to use under a key. */
-    REG_MR(0x20, WcOpcode.REG_MR);
+    REG_MR(0x20, WcOpcode.REG_MR),
+    /** Fast registration of a region with signatures, which only devices with such regions know. */
+    REG_MR_INTEGRITY(0x21, WcOpcode.REG_MR);
 
     private final int value;
     private final WcOpcode completion;
@@ -95,6 +97,6 @@ public enum WrOpcode {
      * @return true for key operations
      */
     public boolean isLocal() {
-        return this == LOCAL_INV || this == BIND_MW || this == REG_MR;
+        return this == LOCAL_INV || this == BIND_MW || this == REG_MR || this == REG_MR_INTEGRITY;
     }
 }

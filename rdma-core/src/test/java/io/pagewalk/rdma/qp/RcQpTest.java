@@ -100,7 +100,8 @@ class RcQpTest {
     @Test
     void aReadGathersNothingAndScattersOverSegments() {
         byte[] source = world.bytes(far, LENGTH);
-        world.wr.read(8, far + 100, remote.rkey())
+        world.wr
+                .read(8, far + 100, remote.rkey())
                 .sge(near, 10, local.lkey())
                 .sge(near + 50, 0, 0xdead)
                 .sge(near + 4000, 3000, local.lkey())
@@ -156,7 +157,8 @@ class RcQpTest {
     }
 
     private void register(RxeMr fast) {
-        assertThat(pair.left().postSend(world.wr.regMr(90, fast, fast.rkey(), ALL).signaled()))
+        assertThat(pair.left()
+                        .postSend(world.wr.regMr(90, fast, fast.rkey(), ALL).signaled()))
                 .isZero();
     }
 
@@ -176,7 +178,10 @@ class RcQpTest {
     @DisplayName("RXE-36: atomics bring the old value back and change eight bytes")
     void atomicsBringTheOldValueBack() {
         world.process.putLong(far + 64, 41);
-        post(world.wr.fetchAdd(1, far + 64, remote.rkey(), 2).sge(near, 8, local.lkey()).signaled());
+        post(world.wr
+                .fetchAdd(1, far + 64, remote.rkey(), 2)
+                .sge(near, 8, local.lkey())
+                .signaled());
         assertThat(world.process.getLong(near)).isEqualTo(41);
         assertThat(world.process.getLong(far + 64)).isEqualTo(43);
         post(world.wr
@@ -238,7 +243,10 @@ class RcQpTest {
     @DisplayName("DP-4: the first request that cannot be queued ends the list, those before it stay")
     void theFirstBadRequestEndsTheList() {
         SendWr third = new SendWr().write(3, far, remote.rkey()).signaled();
-        SendWr second = new SendWr().fetchAdd(2, far + 4, remote.rkey(), 1).sge(near, 8, local.lkey()).then(third);
+        SendWr second = new SendWr()
+                .fetchAdd(2, far + 4, remote.rkey(), 1)
+                .sge(near, 8, local.lkey())
+                .then(third);
         SendWr first = from(new SendWr().write(1, far, remote.rkey()), 0, 8).then(second);
         assertThat(pair.left().postSend(first)).isEqualTo(-Errno.EINVAL);
         assertThat(pair.left().badSendWr()).isSameAs(second);
@@ -267,12 +275,14 @@ class RcQpTest {
         }
         assertThat(pair.right().postRecv(wideRecv)).isEqualTo(-Errno.EINVAL);
         long most = 1L << 31;
-        assertThat(pair.left().postSend(world.wr.read(1, far, 0).sge(near, most, 0).sge(near, 1, 0)))
+        assertThat(pair.left()
+                        .postSend(world.wr.read(1, far, 0).sge(near, most, 0).sge(near, 1, 0)))
                 .isEqualTo(-Errno.EINVAL);
         assertThat(pair.right().postRecv(world.recv.reset(1).sge(far, most, 0).sge(far, 1, 0)))
                 .isEqualTo(-Errno.EINVAL);
         assertThat(pair.right().postRecv(world.recv.reset(1).sge(far, most, 0))).isZero();
-        assertThat(pair.left().postSend(world.wr.fetchAdd(1, far, remote.rkey(), 1).sge(near, 16, local.lkey())))
+        assertThat(pair.left()
+                        .postSend(world.wr.fetchAdd(1, far, remote.rkey(), 1).sge(near, 16, local.lkey())))
                 .isEqualTo(-Errno.EINVAL);
         assertThatThrownBy(() -> world.wr.sge(0, 1L << 32, 0))
                 .isInstanceOf(IllegalArgumentException.class)
@@ -301,11 +311,17 @@ class RcQpTest {
     @DisplayName("DP-33: the user library checks atomics in its own way; a raw queue is taken as it is")
     void whoPostsDecidesWhatIsChecked() {
         pair = world.connect(QpAttributes.usual(), PostChecks.USER_LIBRARY);
-        assertThat(pair.left().postSend(world.wr.fetchAdd(1, far, remote.rkey(), 1).sge(near, 4, local.lkey())))
+        assertThat(pair.left()
+                        .postSend(world.wr.fetchAdd(1, far, remote.rkey(), 1).sge(near, 4, local.lkey())))
                 .isEqualTo(-Errno.EINVAL);
-        assertThat(pair.left().postSend(world.wr.fetchAdd(1, far + 4, remote.rkey(), 1).sge(near, 8, local.lkey())))
+        assertThat(pair.left()
+                        .postSend(
+                                world.wr.fetchAdd(1, far + 4, remote.rkey(), 1).sge(near, 8, local.lkey())))
                 .isEqualTo(-Errno.EINVAL);
-        post(world.wr.fetchAdd(1, far, remote.rkey(), 1).sge(near, 16, local.lkey()).signaled());
+        post(world.wr
+                .fetchAdd(1, far, remote.rkey(), 1)
+                .sge(near, 16, local.lkey())
+                .signaled());
         assertThat(world.completions()).containsExactly("1 FETCH_ADD 16");
 
         pair = world.connect(QpAttributes.usual(), PostChecks.RAW);
@@ -323,7 +339,10 @@ class RcQpTest {
         assertThat(pair.left().lastLocalStatus()).as("QRK-14").isEqualTo(WcStatus.LOC_QP_OP_ERR);
 
         pair = world.connect(QpAttributes.usual(), PostChecks.RAW);
-        post(world.wr.write(4, far, remote.rkey()).sge(near, 1L << 31, local.lkey()).sge(near, 1, local.lkey()));
+        post(world.wr
+                .write(4, far, remote.rkey())
+                .sge(near, 1L << 31, local.lkey())
+                .sge(near, 1, local.lkey()));
         assertThat(world.completions()).as("DP-19").containsExactly("4 REM_INV_REQ_ERR");
     }
 
@@ -505,7 +524,8 @@ class RcQpTest {
         }
         assertThat(world.device.ibDevice().dma().mapSgTable(sg, io.pagewalk.dma.DmaDirection.BIDIRECTIONAL, 0))
                 .isZero();
-        assertThat(io.pagewalk.rdma.verbs.FastReg.mapMrSg(fast, sg, PAGES, 0, PAGE)).isEqualTo(PAGES);
+        assertThat(io.pagewalk.rdma.verbs.FastReg.mapMrSg(fast, sg, PAGES, 0, PAGE))
+                .isEqualTo(PAGES);
         register(fast);
         world.completions();
         pair.link().setStepped(true);
@@ -585,13 +605,12 @@ class RcQpTest {
     void onlySomeStatesFollowEachOther() {
         for (QpState from : QpState.values()) {
             for (QpState to : QpState.values()) {
-                boolean allowed =
-                        switch (to) {
-                            case RESET, ERR -> true;
-                            case INIT -> from == QpState.RESET || from == QpState.INIT;
-                            case RTR -> from == QpState.INIT;
-                            case RTS -> from == QpState.RTR || from == QpState.RTS;
-                        };
+                boolean allowed = switch (to) {
+                    case RESET, ERR -> true;
+                    case INIT -> from == QpState.RESET || from == QpState.INIT;
+                    case RTR -> from == QpState.INIT;
+                    case RTS -> from == QpState.RTR || from == QpState.RTS;
+                };
                 assertThat(from.mayBecome(to)).as("%s to %s", from, to).isEqualTo(allowed);
             }
         }
@@ -634,7 +653,8 @@ class RcQpTest {
         var small = world.device
                 .createCq(io.pagewalk.rdma.verbs.Owner.kernel("small"), 1)
                 .value();
-        RcQp qp = (RcQp) world.device.createQp(world.pd, QpInit.of(small, small)).value();
+        RcQp qp =
+                (RcQp) world.device.createQp(world.pd, QpInit.of(small, small)).value();
         Link.establish(qp, world.qp(), QpAttributes.usual());
         qp.postSend(world.wr.write(1, 0, 0).signaled());
         qp.postSend(world.wr.write(2, 0, 0).signaled());

@@ -256,7 +256,7 @@ class RxeDeviceTest {
         assertThat(world.rxe.attributes())
                 .hasToString("DeviceAttributes[maxMrSize=-1, pageSizeCap=-4096, deviceCapFlags=1924164369526, "
                         + "maxMr=524287, maxMw=524287, maxPd=1048576, maxQp=1048560, maxQpWr=1048576, maxSge=32, "
-                        + "maxSgeRd=32, maxSglRd=0, maxFastRegPageListLen=512, maxInlineData=512, "
+                        + "maxSgeRd=32, maxSglRd=0, maxFastRegPageListLen=512, maxPiFastRegPageListLen=0, maxInlineData=512, "
                         + "maxMessageBytes=-2147483648, maxCq=1048576, maxCqe=32767, maxQpRdAtom=128, "
                         + "maxQpInitRdAtom=128, localDmaLkey=0]");
         assertThat(world.rxe).hasToString("rxe device rxe0");

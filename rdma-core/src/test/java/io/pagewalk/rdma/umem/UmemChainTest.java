@@ -3,9 +3,7 @@ package io.pagewalk.rdma.umem;
 import static io.pagewalk.rdma.umem.UmemWorld.PAGE;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.pagewalk.dma.Device;
 import io.pagewalk.rdma.AccessFlags;
-import io.pagewalk.rdma.IbDma;
 import java.util.Arrays;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -17,27 +15,6 @@ import org.junit.jupiter.params.provider.ValueSource;
  */
 class UmemChainTest {
     private static final int PAGES = 37;
-
-    /** The device's half: over its bus, or by a pointer into the direct map. */
-    private static void read(UmemWorld world, long dmaAddr, byte[] dst, int offset, int length) {
-        Device device = world.device.dmaDevice();
-        if (device != null) {
-            assertThat(device.bus().read(dmaAddr, dst, offset, length)).isEqualTo(length);
-            return;
-        }
-        long physAddr = world.machine.layout().virtToPhys(IbDma.virtDmaToPtr(dmaAddr));
-        world.machine.cpuMemory().read(physAddr, dst, offset, length);
-    }
-
-    private static void write(UmemWorld world, long dmaAddr, byte[] src, int offset, int length) {
-        Device device = world.device.dmaDevice();
-        if (device != null) {
-            assertThat(device.bus().write(dmaAddr, src, offset, length)).isEqualTo(length);
-            return;
-        }
-        long physAddr = world.machine.layout().virtToPhys(IbDma.virtDmaToPtr(dmaAddr));
-        world.machine.cpuMemory().write(physAddr, src, offset, length);
-    }
 
     private static byte[] pattern(int seed) {
         byte[] bytes = new byte[PAGES * PAGE];
@@ -63,8 +40,8 @@ class UmemChainTest {
         for (int done = 0; done < size; ) {
             long userAddr = addr + 0x123 + done;
             int length = (int) Math.min(size - done, PAGE - (userAddr & (PAGE - 1)));
-            read(world, umem.dmaAddr(userAddr), seen, done, length);
-            write(world, umem.dmaAddr(userAddr), after, 0x123 + done, length);
+            world.deviceRead(umem.dmaAddr(userAddr), seen, done, length);
+            world.deviceWrite(umem.dmaAddr(userAddr), after, 0x123 + done, length);
             done += length;
         }
         assertThat(seen).isEqualTo(Arrays.copyOfRange(before, 0x123, 0x123 + size));
@@ -93,9 +70,9 @@ class UmemChainTest {
         world.process.putLong(addr, 0x2222);
 
         byte[] seen = new byte[2];
-        read(world, umem.dmaAddr(addr), seen, 0, 2);
+        world.deviceRead(umem.dmaAddr(addr), seen, 0, 2);
         assertThat(seen).containsExactly(0x11, 0x11);
-        write(world, umem.dmaAddr(addr), new byte[] {0x33, 0x33}, 0, 2);
+        world.deviceWrite(umem.dmaAddr(addr), new byte[] {0x33, 0x33}, 0, 2);
         assertThat(world.process.getLong(addr)).isEqualTo(0x2222);
         umem.close();
         assertThat(world.process.getLong(addr)).isEqualTo(0x2222);

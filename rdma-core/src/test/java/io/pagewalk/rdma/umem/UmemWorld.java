@@ -7,6 +7,7 @@ import io.pagewalk.dma.Machine;
 import io.pagewalk.dma.MachineBuilder;
 import io.pagewalk.dma.memory.Addresses;
 import io.pagewalk.rdma.IbDevice;
+import io.pagewalk.rdma.IbDma;
 import io.pagewalk.rdma.mm.Mmap;
 import io.pagewalk.rdma.mm.Pins;
 import io.pagewalk.rdma.mm.Process;
@@ -67,6 +68,30 @@ final class UmemWorld {
             throw new IllegalStateException(device + " is software");
         }
         return found;
+    }
+
+    /** What the device reads: over its bus, or, being software, by a pointer into the direct map. */
+    void deviceRead(long dmaAddr, byte[] dst, int offset, int length) {
+        Device onBus = device.dmaDevice();
+        if (onBus == null) {
+            machine.cpuMemory().read(pointee(dmaAddr), dst, offset, length);
+        } else if (onBus.bus().read(dmaAddr, dst, offset, length) != length) {
+            throw new AssertionError("the device cannot read all of " + Addresses.hexRange(dmaAddr, length));
+        }
+    }
+
+    /** What the device writes: over its bus, or, being software, by a pointer into the direct map. */
+    void deviceWrite(long dmaAddr, byte[] src, int offset, int length) {
+        Device onBus = device.dmaDevice();
+        if (onBus == null) {
+            machine.cpuMemory().write(pointee(dmaAddr), src, offset, length);
+        } else if (onBus.bus().write(dmaAddr, src, offset, length) != length) {
+            throw new AssertionError("the device cannot write all of " + Addresses.hexRange(dmaAddr, length));
+        }
+    }
+
+    private long pointee(long dmaAddr) {
+        return machine.layout().virtToPhys(IbDma.virtDmaToPtr(dmaAddr));
     }
 
     int get(long userAddr, long sizeBytes, int access) {

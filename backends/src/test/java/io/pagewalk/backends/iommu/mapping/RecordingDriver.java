@@ -1,6 +1,7 @@
 package io.pagewalk.backends.iommu.mapping;
 
 import io.pagewalk.backends.iommu.api.IommuDomainType;
+import io.pagewalk.backends.iommu.api.TableImage;
 import io.pagewalk.backends.iommu.driver.FaultReports;
 import io.pagewalk.backends.iommu.driver.IommuDriver;
 import io.pagewalk.backends.iommu.pgtable.PageTable;
@@ -149,6 +150,11 @@ final class RecordingDriver implements IommuDriver {
     }
 
     @Override
+    public TableImage image(Device device) {
+        throw new AssertionError("no test here has tables of bytes");
+    }
+
+    @Override
     public BusPort port(Device device) {
         throw new AssertionError("no test here uses the bus");
     }
@@ -186,7 +192,7 @@ final class RecordingDriver implements IommuDriver {
     public void close() {}
 
     @Override
-    public void passFaultsTo(FaultReports newReports) {
-        faultReports = newReports;
+    public void passFaultsTo(FaultReports reports) {
+        faultReports = reports;
     }
 }

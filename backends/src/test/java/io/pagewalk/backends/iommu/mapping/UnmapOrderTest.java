@@ -21,8 +21,7 @@ class UnmapOrderTest {
         world.driver.calls.clear();
         world.unmap(dmaAddr, 0x1ff0);
         long iova = dmaAddr & ~0xfffL;
-        assertThat(world.driver.calls)
-                .containsExactly(String.format("range 0x%x-0x%x leaf", iova, iova + 0x1fff));
+        assertThat(world.driver.calls).containsExactly(String.format("range 0x%x-0x%x leaf", iova, iova + 0x1fff));
         world.assertNothingIsHeld();
         world.close();
     }
@@ -53,7 +52,9 @@ class UnmapOrderTest {
         assertThat(sg.dmaAddr(1)).isEqualTo(Dma.DMA_MAPPING_ERROR);
         assertThat(sg.dmaLengthBytes(1)).as("as it was").isEqualTo(0x88);
         assertThat(world.failure().errno()).isEqualTo(Errno.EIO);
-        assertThat(world.report()).containsEntry(Metric.BYTES_BOUNCED, 0x100L).containsEntry(Metric.POOL_USED_SLOTS, 0L);
+        assertThat(world.report())
+                .containsEntry(Metric.BYTES_BOUNCED, 0x100L)
+                .containsEntry(Metric.POOL_USED_SLOTS, 0L);
         world.assertNothingIsHeld();
         world.close();
     }

@@ -1,0 +1,234 @@
+package io.pagewalk.rdma.i40iw;
+
+import io.pagewalk.dma.CoherentBuffer;
+import io.pagewalk.dma.Dma;
+import io.pagewalk.dma.Errno;
+import io.pagewalk.dma.Gfp;
+import io.pagewalk.dma.memory.Addresses;
+import java.util.Arrays;
+import java.util.Objects;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The host memory that backs a device's private address space: what the device calls FPM addresses. Segments of 2 MiB
+ * are backed by one buffer, or page by page; all of it is coherent memory of the device, so that the driver writes it
+ * and the device reads it over its bus.
+ *
+ * <p>Implements what rdma:PBLE-3 and PBLE-4 say of segments. Thread-safe. Changes that fail hold nothing.
+ */
+public final class HmcMemory implements AutoCloseable {
+    /** Bytes of a segment. */
+    public static final long SEGMENT_BYTES = 2L << 20;
+
+    /** What stands for an address that nothing is behind. */
+    static final long NOWHERE = -1L;
+
+    /** Pages of a segment. */
+    public static final int SEGMENT_PAGES = (int) (SEGMENT_BYTES / Addresses.PAGE_SIZE);
+
+    /** How a segment is backed. */
+    public enum SegmentType {
+        /** By one buffer of 2 MiB. */
+        DIRECT,
+        /** By pages. */
+        PAGED
+    }
+
+    private record Segment(SegmentType type, @Nullable CoherentBuffer[] buffers) {
+        void close() {
+            for (CoherentBuffer buffer : buffers) {
+                if (buffer != null) {
+                    buffer.close();
+                }
+            }
+        }
+    }
+
+    private final Dma dma;
+    private long[] numbers = new long[4];
+    private @Nullable Segment[] segments = new Segment[4];
+    private int count;
+
+    /**
+     * Makes an address space with nothing behind it.
+     *
+     * @param dma of the device
+     */
+    public HmcMemory(Dma dma) {
+        this.dma = Objects.requireNonNull(dma, "dma");
+    }
+
+    /**
+     * How a segment is backed.
+     *
+     * @param segment its number: the FPM address divided by 2 MiB
+     * @return null when it is not
+     */
+    public synchronized @Nullable SegmentType type(long segment) {
+        Segment found = find(segment);
+        return found == null ? null : found.type;
+    }
+
+    private @Nullable Segment find(long segment) {
+        int at = Arrays.binarySearch(numbers, 0, count, segment);
+        return at < 0 ? null : segments[at];
+    }
+
+    private void add(long segment, Segment backed) {
+        if (count == numbers.length) {
+            numbers = Arrays.copyOf(numbers, 2 * count);
+            segments = Arrays.copyOf(segments, 2 * count);
+        }
+        int at = -1 - Arrays.binarySearch(numbers, 0, count, segment);
+        System.arraycopy(numbers, at, numbers, at + 1, count - at);
+        System.arraycopy(segments, at, segments, at + 1, count - at);
+        numbers[at] = segment;
+        segments[at] = backed;
+        count++;
+    }
+
+    /**
+     * Backs a whole segment by one buffer.
+     *
+     * @param segment its number
+     * @return 0, or -ENOMEM
+     * @throws IllegalStateException when the segment has backing already
+     */
+    public synchronized int addDirect(long segment) {
+        if (find(segment) != null) {
+            throw new IllegalStateException("segment " + segment + " is backed already");
+        }
+        CoherentBuffer buffer = dma.memory().allocCoherent(SEGMENT_BYTES, Gfp.KERNEL);
+        if (buffer == null) {
+            return -Errno.ENOMEM;
+        }
+        add(segment, new Segment(SegmentType.DIRECT, new CoherentBuffer[] {buffer}));
+        return 0;
+    }
+
+    /**
+     * Backs some pages of a segment, each by a page of its own.
+     *
+     * @param segment its number
+     * @param firstPage the first, from 0 to 511
+     * @param pages how many
+     * @return 0, or -ENOMEM, and then none of them is backed
+     * @throws IllegalStateException when the segment is backed as a whole, or one of the pages is backed already
+     * @throws IndexOutOfBoundsException when a segment has no such pages
+     */
+    public synchronized int addPages(long segment, int firstPage, int pages) {
+        Objects.checkFromIndexSize(firstPage, pages, SEGMENT_PAGES);
+        Segment found = find(segment);
+        requirePagesFree(segment, found, firstPage, pages);
+        @Nullable CoherentBuffer[] buffers = found == null ? new CoherentBuffer[SEGMENT_PAGES] : found.buffers;
+        for (int page = firstPage; page < firstPage + pages; page++) {
+            buffers[page] = dma.memory().allocCoherent(Addresses.PAGE_SIZE, Gfp.KERNEL);
+            if (buffers[page] == null) {
+                dropPages(buffers, firstPage, page);
+                return -Errno.ENOMEM;
+            }
+        }
+        if (found == null) {
+            add(segment, new Segment(SegmentType.PAGED, buffers));
+        }
+        return 0;
+    }
+
+    private static void requirePagesFree(long segment, @Nullable Segment found, int firstPage, int pages) {
+        if (found == null) {
+            return;
+        }
+        if (found.type == SegmentType.DIRECT) {
+            throw new IllegalStateException("segment " + segment + " is backed as a whole");
+        }
+        for (int page = firstPage; page < firstPage + pages; page++) {
+            if (found.buffers[page] != null) {
+                throw new IllegalStateException("page " + page + " of segment " + segment + " is backed already");
+            }
+        }
+    }
+
+    private static void dropPages(@Nullable CoherentBuffer[] buffers, int firstPage, int endPage) {
+        for (int page = firstPage; page < endPage; page++) {
+            CoherentBuffer buffer = buffers[page];
+            if (buffer != null) {
+                buffer.close();
+                buffers[page] = null;
+            }
+        }
+    }
+
+    /**
+     * Writes eight bytes, as the driver.
+     *
+     * @param fpmAddr where, 8-byte aligned
+     * @param value the word
+     * @throws IllegalArgumentException when nothing is behind that address
+     */
+    public void putLong(long fpmAddr, long value) {
+        buffer(fpmAddr).putLong(offset(fpmAddr), value);
+    }
+
+    /**
+     * Reads eight bytes, as the driver.
+     *
+     * @param fpmAddr where, 8-byte aligned
+     * @return the word
+     * @throws IllegalArgumentException when nothing is behind that address
+     */
+    public long getLong(long fpmAddr) {
+        return buffer(fpmAddr).getLong(offset(fpmAddr));
+    }
+
+    /**
+     * Where the device finds what lies at an address of its own.
+     *
+     * @param fpmAddr the device's address
+     * @return the address on the bus
+     * @throws IllegalArgumentException when nothing is behind that address
+     */
+    public long dmaAddr(long fpmAddr) {
+        return buffer(fpmAddr).dmaAddr() + offset(fpmAddr);
+    }
+
+    /** Where the device finds it, or {@link #NOWHERE}. */
+    synchronized long dmaAddrOrNowhere(long fpmAddr) {
+        CoherentBuffer buffer = bufferOrNull(fpmAddr);
+        return buffer == null ? NOWHERE : buffer.dmaAddr() + offset(fpmAddr);
+    }
+
+    private synchronized CoherentBuffer buffer(long fpmAddr) {
+        CoherentBuffer buffer = bufferOrNull(fpmAddr);
+        if (buffer == null) {
+            throw new IllegalArgumentException("nothing backs the FPM address " + Addresses.hex(fpmAddr));
+        }
+        return buffer;
+    }
+
+    private @Nullable CoherentBuffer bufferOrNull(long fpmAddr) {
+        Segment segment = find(fpmAddr / SEGMENT_BYTES);
+        return segment == null ? null : segment.buffers[segment.type == SegmentType.DIRECT ? 0 : pageOf(fpmAddr)];
+    }
+
+    private synchronized long offset(long fpmAddr) {
+        return fpmAddr
+                & ((type(fpmAddr / SEGMENT_BYTES) == SegmentType.DIRECT ? SEGMENT_BYTES : Addresses.PAGE_SIZE) - 1);
+    }
+
+    private static int pageOf(long fpmAddr) {
+        return (int) (fpmAddr / Addresses.PAGE_SIZE % SEGMENT_PAGES);
+    }
+
+    /** Frees all backing. */
+    @Override
+    public synchronized void close() {
+        for (int i = 0; i < count; i++) {
+            Segment segment = segments[i];
+            if (segment != null) {
+                segment.close();
+            }
+        }
+        Arrays.fill(segments, 0, count, null);
+        count = 0;
+    }
+}
