@@ -172,7 +172,9 @@ final class RecordedKeys {
     }
 
     void freeWindow(Mw mw) {
-        context.file().deallocMw(windows.remove(mw.rkey() >>> KEY_BYTE_BITS));
+        int index = mw.rkey() >>> KEY_BYTE_BITS;
+        context.file().deallocMw(windowHandle(index));
+        windows.remove(index);
     }
 
     /** The window whose key it is, made if there is none of its number yet. */
@@ -187,11 +189,19 @@ final class RecordedKeys {
 
     /** The n-th window that is alive since the group began. */
     Mw window(int n) {
-        return Objects.requireNonNull(context.file().mw(windows.get(windowOrder.get(n))));
+        return Objects.requireNonNull(context.file().mw(windowHandle(windowOrder.get(n))));
     }
 
     int latestWindowHandle() {
-        return windows.get(windowOrder.get(windowOrder.size() - 1));
+        return windowHandle(windowOrder.get(windowOrder.size() - 1));
+    }
+
+    private int windowHandle(int index) {
+        Integer handle = windows.get(index);
+        if (handle == null) {
+            throw new BadVectorException("no window has the number " + index);
+        }
+        return handle;
     }
 
     // ---- keys
@@ -202,7 +212,7 @@ final class RecordedKeys {
             return oursOfWindow(key, index);
         }
         Known known = regions.get(index);
-        return known == null ? key : known.ours ^ (key ^ known.key) & KEY_BYTE;
+        return known == null ? key : known.ours ^ ((key ^ known.key) & KEY_BYTE);
     }
 
     /** The first key of a window that a line names is the one that it has then. */
@@ -213,6 +223,6 @@ final class RecordedKeys {
         }
         Mw mw = Objects.requireNonNull(context.file().mw(handle));
         int apart = windowBytes.computeIfAbsent(index, i -> key - mw.rkey());
-        return mw.rkey() & ~KEY_BYTE | key - apart & KEY_BYTE;
+        return (mw.rkey() & ~KEY_BYTE) | ((key - apart) & KEY_BYTE);
     }
 }

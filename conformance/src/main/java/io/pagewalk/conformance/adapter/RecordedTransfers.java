@@ -29,7 +29,6 @@ import java.util.regex.Pattern;
  * afterwards. Queue pairs of a line are new, but for the one that a window of type 2 is bound to.
  */
 final class RecordedTransfers {
-    private static final int CPU = 0;
     private static final int CQE = 16;
     private static final int MAX_WR = 4;
     private static final int PAGE = 0x1000;

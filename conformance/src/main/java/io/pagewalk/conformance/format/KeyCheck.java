@@ -76,10 +76,10 @@ public final class KeyCheck {
 
     /** The second key of a line lies to the first as it does in the recording. */
     private String beside(int recorded, int ours) {
-        int sign = recorded - recordedKey & 0xff;
+        int sign = (recorded - recordedKey) & 0xff;
         boolean sameNumber = recorded >>> KEY_BYTE_BITS == recordedKey >>> KEY_BYTE_BITS;
         boolean agrees =
-                (ours - ourKey & 0xff) == sign && (ours >>> KEY_BYTE_BITS == ourKey >>> KEY_BYTE_BITS) == sameNumber;
+                ((ours - ourKey) & 0xff) == sign && (ours >>> KEY_BYTE_BITS == ourKey >>> KEY_BYTE_BITS) == sameNumber;
         return agrees ? "" : "a key that lies to the one before it as in the recording";
     }
 

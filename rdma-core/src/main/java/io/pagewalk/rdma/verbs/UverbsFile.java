@@ -66,11 +66,17 @@ public final class UverbsFile {
             if (handles.isClosed()) {
                 throw new IllegalStateException("the context of " + owner + " is closed");
             }
-            if (!openers.add(process)) {
+            if (openers.contains(process)) {
                 return;
             }
         }
         process.onExit(() -> close(process));
+        synchronized (this) {
+            openers.add(process);
+        }
+        if (process.hasExited()) {
+            close(process);
+        }
     }
 
     /**

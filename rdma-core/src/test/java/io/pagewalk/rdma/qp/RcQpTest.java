@@ -520,7 +520,7 @@ class RcQpTest {
         RxeMr fast = world.fast(PAGES);
         var sg = new io.pagewalk.dma.scatterlist.SgTable(PAGES);
         for (int i = 0; i < PAGES; i++) {
-            sg.add(world.process.pfnOf(far + i * PAGE) << 12, PAGE);
+            sg.add(world.process.pfnOf(far + (long) i * PAGE) << 12, PAGE);
         }
         assertThat(world.device.ibDevice().dma().mapSgTable(sg, io.pagewalk.dma.DmaDirection.BIDIRECTIONAL, 0))
                 .isZero();
