@@ -21,6 +21,7 @@ import io.pagewalk.rdma.verbs.Mw;
 import io.pagewalk.rdma.verbs.Pd;
 import io.pagewalk.rdma.verbs.ProviderOp;
 import io.pagewalk.rdma.verbs.VerbsDevice;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -32,26 +33,36 @@ class I40iwDeviceTest {
     private static final int ENOMEM = -Errno.ENOMEM;
     private static final int LW = AccessFlags.LOCAL_WRITE;
 
-    private Machine machine;
-    private VerbsDevice device;
-    private I40iwDevice driver;
-    private Pd pd;
+    private Machine machine = machine("direct");
+    private VerbsDevice device = add(machine, I40iwConfig.e810());
+    private I40iwDevice driver = (I40iwDevice) device.provider();
+    private Process process = Process.create(machine);
+    private Pd pd = device.allocPd(0, "test").value();
 
     private void open(I40iwConfig config) {
         open(config, "direct");
     }
 
     private void open(I40iwConfig config, String backend) {
-        machine = Machine.builder()
+        machine = machine(backend);
+        device = add(machine, config);
+        driver = (I40iwDevice) device.provider();
+        process = Process.create(machine);
+        pd = device.allocPd(0, "test").value();
+    }
+
+    private static Machine machine(String backend) {
+        return Machine.builder()
                 .ramBytes(64L << 20)
                 .chunkBytes(1 << 16)
                 .backend(backend)
                 .build();
-        device = I40iwDevice.add(
+    }
+
+    private static VerbsDevice add(Machine machine, I40iwConfig config) {
+        return I40iwDevice.add(
                         "rdma0", machine.addDevice(DeviceConfig.named("nic").withMask(-1L)), config)
                 .value();
-        driver = (I40iwDevice) device.provider();
-        pd = device.allocPd(0, "test").value();
     }
 
     private static I40iwConfig x722(Generation generation) {
@@ -261,13 +272,9 @@ class I40iwDeviceTest {
 
     // ---- memory of processes
 
-    private Process process;
     private long buffer;
 
     private Process process() {
-        if (process == null || process.machine() != machine) {
-            process = Process.create(machine);
-        }
         return process;
     }
 
@@ -396,7 +403,7 @@ class I40iwDeviceTest {
 
     // ---- rereg and dereg
 
-    private ErrPtr<Mr> rereg(Mr mr, int flags, long addr, long length, int access, Pd newPd) {
+    private ErrPtr<Mr> rereg(Mr mr, int flags, long addr, long length, int access, @Nullable Pd newPd) {
         return driver.reregUserMr(mr, flags, 0, process(), addr, length, addr, access, newPd);
     }
 

@@ -59,7 +59,7 @@ class RxeMwTest {
         int before = one.rkey();
         assertThat(keys.bindWindow(qp, before, 0x12345699, mr.lkey(), memory + 100, 1000, RR | RW))
                 .isZero();
-        assertThat(one.rkey()).isEqualTo(before & ~0xff | 0x99);
+        assertThat(one.rkey()).isEqualTo((before & ~0xff) | 0x99);
         assertThat(one.mr()).isSameAs(mr);
         assertThat(one.qp()).as("type 1 is anybody's").isNull();
         assertThat(one.addr()).isEqualTo(memory + 100);
