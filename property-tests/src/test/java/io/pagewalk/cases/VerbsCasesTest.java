@@ -37,10 +37,8 @@ import org.junit.jupiter.api.extension.ExtendWith;
 class VerbsCasesTest {
     private static final int PAGE = 4096;
     private static final long MIB = 1L << 20;
-    private static final int ALL = AccessFlags.LOCAL_WRITE
-            | AccessFlags.REMOTE_READ
-            | AccessFlags.REMOTE_WRITE
-            | AccessFlags.REMOTE_ATOMIC;
+    private static final int ALL =
+            AccessFlags.LOCAL_WRITE | AccessFlags.REMOTE_READ | AccessFlags.REMOTE_WRITE | AccessFlags.REMOTE_ATOMIC;
 
     private final SendWr wr = new SendWr();
     private final WorkCompletion wc = new WorkCompletion();
@@ -88,8 +86,9 @@ class VerbsCasesTest {
     }
 
     private WcStatus write(Host host, Mr from, long fromAddr, long length, long toAddr, int rkey) {
-        assertThat(host.requester.postSend(
-                        wr.write(1, toAddr, rkey).sge(fromAddr, length, from.lkey()).signaled()))
+        assertThat(host.requester.postSend(wr.write(1, toAddr, rkey)
+                        .sge(fromAddr, length, from.lkey())
+                        .signaled()))
                 .isZero();
         assertThat(host.cq.poll(wc)).isOne();
         return wc.status();
@@ -164,7 +163,8 @@ class VerbsCasesTest {
     @Test
     @DisplayName("H7")
     void anLkeyUsedAsAnRkeyIsHiddenByRxeAndShownByDistinctKeys(TestMachines machines) {
-        for (RxeConfig config : new RxeConfig[] {RxeConfig.kernel(), RxeConfig.kernel().withDistinctKeys()}) {
+        for (RxeConfig config :
+                new RxeConfig[] {RxeConfig.kernel(), RxeConfig.kernel().withDistinctKeys()}) {
             Host host = host(machines, config);
             long addr = host.process.mmap(PAGE);
             Mr mr = host.reg(addr, PAGE);

@@ -34,7 +34,15 @@ public final class HmcMemory implements AutoCloseable {
         PAGED
     }
 
-    private record Segment(SegmentType type, @Nullable CoherentBuffer[] buffers) {
+    private static final class Segment {
+        private final SegmentType type;
+        private final @Nullable CoherentBuffer[] buffers;
+
+        Segment(SegmentType type, @Nullable CoherentBuffer[] buffers) {
+            this.type = type;
+            this.buffers = buffers;
+        }
+
         void close() {
             for (CoherentBuffer buffer : buffers) {
                 if (buffer != null) {

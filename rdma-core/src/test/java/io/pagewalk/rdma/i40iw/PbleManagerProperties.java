@@ -16,6 +16,7 @@ import net.jqwik.api.Property;
 import net.jqwik.api.Provide;
 import net.jqwik.api.constraints.IntRange;
 import net.jqwik.api.statistics.Statistics;
+import org.jspecify.annotations.Nullable;
 
 /**
  * PBLEs beside a model that keeps a set of free granules for each chunk and looks at every one of them (rdma:PBLE-3,
@@ -79,7 +80,7 @@ class PbleManagerProperties {
             for (TreeSet<Integer> chunk : chunks) {
                 int start = -1;
                 int length = 0;
-                for (int granule : chunk) {
+                for (int granule : List.copyOf(chunk)) {
                     boolean goesOn = length > 0 && granule == start + length;
                     start = goesOn ? start : granule;
                     length = goesOn ? length + 1 : 1;
@@ -117,7 +118,7 @@ class PbleManagerProperties {
         }
 
         /** Runs as (first granule, PBLEs) pairs: one, or a root and leaves; null when there is no room. */
-        List<int[]> tryLevels(int count, int levels) {
+        @Nullable List<int[]> tryLevels(int count, int levels) {
             int single = run(count);
             if (single >= 0) {
                 return List.of(new int[] {single, count});
@@ -146,7 +147,7 @@ class PbleManagerProperties {
             return wanted;
         }
 
-        List<int[]> get(int count, int levels) {
+        @Nullable List<int[]> get(int count, int levels) {
             List<int[]> runs = tryLevels(count, levels);
             int growths = levels == PbleManager.ANY_LEVEL ? count / SEGMENT_PBLES + 1 : 1;
             while (runs == null && growths-- > 0 && grow()) {

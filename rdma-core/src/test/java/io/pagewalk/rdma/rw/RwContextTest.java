@@ -418,7 +418,7 @@ class RwContextTest {
         assertThat(initSignature(qp, data, prot, BOTH))
                 .as("now with an invalidation")
                 .isEqualTo(3);
-        Mr mr = context.wrs(1, null).next().mr();
+        Mr mr = Objects.requireNonNull(context.wrs(1, null).next()).mr();
         assertThat(Objects.requireNonNull(mr).sigDomains()).isEqualTo(BOTH);
     }
 

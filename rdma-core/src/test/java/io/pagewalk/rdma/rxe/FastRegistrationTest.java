@@ -26,7 +26,9 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 
-/** Regions that lists are mapped to, and keys that come into use and out of it (rdma:FR-4 to FR-7, RXE-23 to RXE-44). */
+/**
+ * Regions that lists are mapped to, and keys that come into use and out of it (rdma:FR-4 to FR-7, RXE-23 to RXE-44).
+ */
 class FastRegistrationTest {
     private static final int PAGES = 4;
 
@@ -116,7 +118,9 @@ class FastRegistrationTest {
         assertThat(world.rxe.regions().lookupLocal(world.pd, next, 0)).isNull();
         assertThat(world.rxe.regions().invalidate(qp, next)).as("again").isZero();
         assertThat(registerOn(qp, mr, next, RR)).isZero();
-        assertThat(world.rxe.regions().lookupLocal(world.pd, next, LW)).as("RXE-34").isNull();
+        assertThat(world.rxe.regions().lookupLocal(world.pd, next, LW))
+                .as("RXE-34")
+                .isNull();
         assertThat(events).containsExactly("made 1", "made 2", "rotated 2 by 1");
     }
 
@@ -127,7 +131,9 @@ class FastRegistrationTest {
         RcQp stranger = world.qp(world.otherPd(), io.pagewalk.rdma.verbs.PostChecks.KERNEL);
         assertThat(registerOn(stranger, mr, mr.rkey(), ALL)).isEqualTo(-Errno.EINVAL);
         assertThat(registerOn(world.qp(), mr, mr.rkey() + 0x100, ALL)).isEqualTo(-Errno.EINVAL);
-        assertThat(registerOn(world.qp(), mr, mr.rkey(), -1)).as("rights are not looked at").isZero();
+        assertThat(registerOn(world.qp(), mr, mr.rkey(), -1))
+                .as("rights are not looked at")
+                .isZero();
         RxeMr gone = world.fast(1);
         assertThat(world.device.deregMr(gone, 0)).isZero();
         assertThat(registerOn(world.qp(), gone, gone.rkey(), 0)).isEqualTo(-Errno.EINVAL);
@@ -175,8 +181,8 @@ class FastRegistrationTest {
     void aNumberThatComesRoundIsShown() {
         restart(RxeWorld.start(KernelModel.LINUX_5));
         List<Boolean> seen = new ArrayList<>();
-        VerbsDevice device = RxeDevice.add(
-                "rxe1", world.machine, RxeConfig.kernel().withKeyListener(new KeyListener() {
+        VerbsDevice device =
+                RxeDevice.add("rxe1", world.machine, RxeConfig.kernel().withKeyListener(new KeyListener() {
                     @Override
                     public void keyMade(int index, int key, boolean indexSeenBefore) {
                         seen.add(indexSeenBefore);
@@ -340,7 +346,9 @@ class FastRegistrationTest {
         byte[] bytes = new byte[16];
         assertThat(mr.read(iova + PAGE - 16, bytes, 0, 16)).isZero();
         assertThat(bytes).isEqualTo(world.bytes(memory + 3 * PAGE, 16));
-        assertThat(mr.read(0, bytes, 0, 16)).as("the public range does not count").isEqualTo(-Errno.EFAULT);
+        assertThat(mr.read(0, bytes, 0, 16))
+                .as("the public range does not count")
+                .isEqualTo(-Errno.EFAULT);
         RxeMr user = world.reg(memory, PAGE, RR);
         assertThat(world.rxe.regions().invalidate(qp, user.lkey() ^ 0xff)).isZero();
         assertThat(user.isFree()).isTrue();
@@ -353,7 +361,8 @@ class FastRegistrationTest {
     void anyRightWillDoInTheFirstRxe() {
         restart(RxeWorld.start(KernelModel.LINUX_5));
         RxeMr mr = world.reg(memory, PAGE, LW | RR);
-        assertThat(world.rxe.regions().lookupLocal(world.pd, mr.lkey(), RW | RR)).isSameAs(mr);
+        assertThat(world.rxe.regions().lookupLocal(world.pd, mr.lkey(), RW | RR))
+                .isSameAs(mr);
         assertThat(world.rxe.regions().lookupLocal(world.pd, mr.lkey(), RW)).isNull();
         assertThat(world.rxe.regions().lookupLocal(world.pd, mr.lkey(), 0)).isSameAs(mr);
         mr.put();

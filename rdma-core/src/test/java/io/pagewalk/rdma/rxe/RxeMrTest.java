@@ -58,7 +58,9 @@ class RxeMrTest {
         assertThat(mr.checkRange(0x21201, 0)).isEqualTo(-Errno.EINVAL);
         assertThat(mr.checkRange(-8, 8)).isEqualTo(-Errno.EINVAL);
         assertThat(mr.checkRange(0x20200, -1)).isEqualTo(-Errno.EINVAL);
-        assertThat(at(-LENGTH + 0x200).checkRange(-16, 16)).as("up to the end of 64 bits").isZero();
+        assertThat(at(-LENGTH + 0x200).checkRange(-16, 16))
+                .as("up to the end of 64 bits")
+                .isZero();
     }
 
     @Test
@@ -72,12 +74,15 @@ class RxeMrTest {
         assertThat(mr.write(0x20fff, written, 1, 4)).isZero();
         assertThat(world.bytes(memory + 0xffe, 6)).containsExactly(bytes[0xffe], 2, 3, 4, 5, bytes[0x1003]);
         assertThat(mr.read(0x1, written, 0, 1)).isEqualTo(-Errno.EINVAL);
-        assertThat(mr.read(0x1, written, 0, 0)).as("nothing is checked of nothing").isZero();
+        assertThat(mr.read(0x1, written, 0, 0))
+                .as("nothing is checked of nothing")
+                .isZero();
         assertThat(mr.write(0x211ff, written, 0, 2)).isEqualTo(-Errno.EINVAL);
     }
 
     @Test
-    @DisplayName("RXE-31: another offset in the page than the memory's, as only the kernel may ask for, shifts the bytes")
+    @DisplayName(
+            "RXE-31: another offset in the page than the memory's, as only the kernel may ask for, shifts the bytes")
     void anotherOffsetInThePageShiftsTheBytes() {
         RxeMr mr = at(0x20300);
         assertThat(read(mr, 0x20300, 8)).isEqualTo(world.bytes(memory + 0x300, 8));

@@ -59,7 +59,7 @@ class RxeMwTest {
         int before = one.rkey();
         assertThat(keys.bindWindow(qp, before, 0x12345699, mr.lkey(), memory + 100, 1000, RR | RW))
                 .isZero();
-        assertThat(one.rkey()).isEqualTo(before & ~0xff | 0x99);
+        assertThat(one.rkey()).isEqualTo((before & ~0xff) | 0x99);
         assertThat(one.mr()).isSameAs(mr);
         assertThat(one.qp()).as("type 1 is anybody's").isNull();
         assertThat(one.addr()).isEqualTo(memory + 100);
@@ -82,9 +82,11 @@ class RxeMwTest {
     @DisplayName("RXE-46, RXE-47: what a bind is refused for")
     void whatABindIsRefusedFor() {
         int invalid = -Errno.EINVAL;
-        assertThat(keys.bindWindow(qp, one.rkey() ^ 1, 0, mr.lkey(), memory, 8, RR)).isEqualTo(invalid);
+        assertThat(keys.bindWindow(qp, one.rkey() ^ 1, 0, mr.lkey(), memory, 8, RR))
+                .isEqualTo(invalid);
         assertThat(keys.bindWindow(qp, mr.lkey(), 0, mr.lkey(), memory, 8, RR)).isEqualTo(invalid);
-        assertThat(keys.bindWindow(qp, one.rkey(), 0, mr.lkey() ^ 1, memory, 8, RR)).isEqualTo(invalid);
+        assertThat(keys.bindWindow(qp, one.rkey(), 0, mr.lkey() ^ 1, memory, 8, RR))
+                .isEqualTo(invalid);
         assertThat(keys.bindWindow(qp, one.rkey(), 0, 0, memory, 8, RR)).isEqualTo(invalid);
         assertThat(bind(one, mr, memory, 8, 0x80)).isEqualTo(-Errno.EOPNOTSUPP);
         assertThat(bind(one, mr, memory, 8, RR | AccessFlags.ZERO_BASED)).isEqualTo(invalid);
@@ -105,7 +107,9 @@ class RxeMwTest {
         RcQp foreignQp = world.qp(stranger, PostChecks.KERNEL);
         assertThat(keys.bindWindow(foreignQp, one.rkey(), 0, mr.lkey(), memory, 8, RR))
                 .isEqualTo(invalid);
-        assertThat(bind(one, mr, memory, 8, AccessFlags.ON_DEMAND | LW | BIND)).as("odd rights").isZero();
+        assertThat(bind(one, mr, memory, 8, AccessFlags.ON_DEMAND | LW | BIND))
+                .as("odd rights")
+                .isZero();
     }
 
     @Test
@@ -143,7 +147,9 @@ class RxeMwTest {
         assertThat(bind(two, mr, memory, 8, RR)).as("bound already").isEqualTo(-Errno.EINVAL);
         assertThat(keys.invalidate(qp, two.rkey() ^ 1)).isEqualTo(-Errno.EINVAL);
         assertThat(keys.invalidate(qp, one.rkey())).as("type 1").isEqualTo(-Errno.EINVAL);
-        assertThat(keys.invalidate(world.qp(), two.rkey())).as("by any queue pair").isZero();
+        assertThat(keys.invalidate(world.qp(), two.rkey()))
+                .as("by any queue pair")
+                .isZero();
         assertThat(two.isValid()).isFalse();
         assertThat(two.lengthBytes()).isZero();
         assertThat(two.access()).isZero();

@@ -59,7 +59,9 @@ class UverbsFileTest {
         Mr made = Objects.requireNonNull(file.mr(mr));
         assertThat(made.iova()).isEqualTo(0x10005);
         assertThat(made.lengthBytes()).isEqualTo(2 * PAGE);
-        assertThat(reg(mr, memory, PAGE, memory, 0)).as("UV-9: a region is no domain").isEqualTo(-Errno.EINVAL);
+        assertThat(reg(mr, memory, PAGE, memory, 0))
+                .as("UV-9: a region is no domain")
+                .isEqualTo(-Errno.EINVAL);
     }
 
     @Test
@@ -118,10 +120,14 @@ class UverbsFileTest {
         assertThat(rereg(NO_SUCH, ReregFlags.TRANS, 1, 0, 0, 0)).isEqualTo(-Errno.EINVAL);
         assertThat(rereg(NO_SUCH, ReregFlags.TRANS, 1, 1, 0, 0)).isEqualTo(-Errno.ENOENT);
         assertThat(rereg(pd, ReregFlags.TRANS, 1, 1, 0, 0)).isEqualTo(-Errno.EINVAL);
-        assertThat(rereg(mr, ReregFlags.ACCESS | ReregFlags.PD, 0, 0, NO_SUCH, RW)).isEqualTo(-Errno.EINVAL);
-        assertThat(rereg(mr, ReregFlags.ACCESS | ReregFlags.PD, 0, 0, NO_SUCH, LW)).isEqualTo(-Errno.ENOENT);
+        assertThat(rereg(mr, ReregFlags.ACCESS | ReregFlags.PD, 0, 0, NO_SUCH, RW))
+                .isEqualTo(-Errno.EINVAL);
+        assertThat(rereg(mr, ReregFlags.ACCESS | ReregFlags.PD, 0, 0, NO_SUCH, LW))
+                .isEqualTo(-Errno.ENOENT);
         assertThat(rereg(mr, ReregFlags.PD, 0, 0, mr, 0)).isEqualTo(-Errno.EINVAL);
-        assertThat(rereg(mr, ReregFlags.TRANS, memory, memory, 0, 0)).as("RXE-16").isEqualTo(-Errno.EOPNOTSUPP);
+        assertThat(rereg(mr, ReregFlags.TRANS, memory, memory, 0, 0))
+                .as("RXE-16")
+                .isEqualTo(-Errno.EOPNOTSUPP);
     }
 
     @Test
@@ -135,18 +141,22 @@ class UverbsFileTest {
         Pd to = Objects.requireNonNull(file.pd(second));
         assertThat(rereg(mr, ReregFlags.PD, 0, 0, pd, 0)).as("the same domain").isZero();
         assertThat(from.useCount()).isOne();
-        assertThat(rereg(mr, ReregFlags.PD | ReregFlags.ACCESS, 0, 0, second, LW | RR)).isZero();
+        assertThat(rereg(mr, ReregFlags.PD | ReregFlags.ACCESS, 0, 0, second, LW | RR))
+                .isZero();
         assertThat(from.useCount()).isZero();
         assertThat(to.useCount()).isOne();
         assertThat(region.pd()).isSameAs(to);
         assertThat(region.access()).isEqualTo(LW | RR);
         assertThat(region.lkey()).isEqualTo(key);
-        assertThat(rereg(mr, ReregFlags.ACCESS, 0, 0, 0, AccessFlags.ZERO_BASED)).isEqualTo(-Errno.EOPNOTSUPP);
+        assertThat(rereg(mr, ReregFlags.ACCESS, 0, 0, 0, AccessFlags.ZERO_BASED))
+                .isEqualTo(-Errno.EOPNOTSUPP);
         assertThat(region.access()).isEqualTo(LW | RR);
         assertThat(file.deregMr(0, mr)).isZero();
         assertThat(to.useCount()).isZero();
         int readOnly = reg(RR);
-        assertThat(rereg(readOnly, ReregFlags.ACCESS, 0, 0, 0, LW)).as("UMEM-28").isEqualTo(-Errno.EACCES);
+        assertThat(rereg(readOnly, ReregFlags.ACCESS, 0, 0, 0, LW))
+                .as("UMEM-28")
+                .isEqualTo(-Errno.EACCES);
     }
 
     @Test
@@ -178,7 +188,8 @@ class UverbsFileTest {
         int mr = reg(ALL | AccessFlags.MW_BIND);
         int mw = file.allocMw(pd, Mw.TYPE_1);
         Mw window = Objects.requireNonNull(file.mw(mw));
-        assertThat(world.rxe.regions()
+        assertThat(world.rxe
+                        .regions()
                         .bindWindow(
                                 Objects.requireNonNull(file.qp(qp)),
                                 window.rkey(),

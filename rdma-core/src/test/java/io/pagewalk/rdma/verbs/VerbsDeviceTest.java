@@ -203,7 +203,9 @@ class VerbsDeviceTest {
                 init.withInline(513))) {
             assertThat(world.device.createQp(world.pd, tooMuch).error()).isEqualTo(-Errno.EINVAL);
         }
-        assertThat(world.device.createQp(world.pd, init.withSizes(0, 0, 32).withInline(512)).isErr())
+        assertThat(world.device
+                        .createQp(world.pd, init.withSizes(0, 0, 32).withInline(512))
+                        .isErr())
                 .isFalse();
         assertThatThrownBy(() -> init.withSizes(-1, 0, 0))
                 .isInstanceOf(IllegalArgumentException.class)
