@@ -7,6 +7,7 @@ module io.pagewalk.dma {
     exports io.pagewalk.dma;
     exports io.pagewalk.dma.debug;
     exports io.pagewalk.dma.events;
+    exports io.pagewalk.dma.held;
     exports io.pagewalk.dma.memory;
     exports io.pagewalk.dma.pool;
     exports io.pagewalk.dma.scatterlist;

@@ -8,6 +8,7 @@ module io.pagewalk.trace {
 
     exports io.pagewalk.trace;
     exports io.pagewalk.trace.check;
+    exports io.pagewalk.trace.held;
     exports io.pagewalk.trace.predict;
     exports io.pagewalk.trace.replay;
     exports io.pagewalk.trace.workload;

@@ -3,6 +3,10 @@ package io.pagewalk.benchmarks;
 import io.pagewalk.dma.Device;
 import io.pagewalk.dma.DeviceConfig;
 import io.pagewalk.dma.Machine;
+import io.pagewalk.dma.MachineBuilder;
+import io.pagewalk.dma.spi.BackendOptions;
+import io.pagewalk.dma.spi.DmaBackend;
+import io.pagewalk.dma.spi.DmaBackends;
 
 /** The one machine all benchmarks use: 8 GiB, 2 CPUs, one PCI device with a 64-bit mask, buffers above 4 GiB. */
 final class BenchmarkMachine {
@@ -15,7 +19,16 @@ final class BenchmarkMachine {
     private BenchmarkMachine() {}
 
     static Machine of(String backend) {
-        return Machine.builder().ramBytes(8L << 30).cpus(2).backend(backend).build();
+        return builder(backend).build();
+    }
+
+    static MachineBuilder builder(String backend) {
+        return Machine.builder().ramBytes(8L << 30).cpus(2).backend(backend);
+    }
+
+    /** A backend without the machine's front end. */
+    static DmaBackend backend(String name, Machine host) {
+        return DmaBackends.byName(name).provider().create(name, host, BackendOptions.NONE);
     }
 
     static Device device(Machine machine) {

@@ -35,12 +35,19 @@ public final class RunBenchmarks {
     private static final double ALLOCATION_LIMIT = 0.05;
 
     /** The largest ratio to the baseline, of the benchmarks that have a goal. */
-    private static final Map<String, Double> GOALS =
-            Map.of("DispatchBenchmark.mapUnmapPage", 3.0, "BounceCopyBenchmark.bounceCopy", 1 / 0.8);
+    private static final Map<String, Double> GOALS = Map.of(
+            "DispatchBenchmark.mapUnmapPage", 3.0,
+            "BounceCopyBenchmark.bounceCopy", 1 / 0.8,
+            "FrontEndBenchmark.mapUnmapPage", 1.1);
 
-    /** What a call allocates once and for all its pages is no garbage of a hot path. */
-    private static final Map<String, Double> ALLOCATION_LIMITS =
-            Map.of("RegistrationBenchmark.registerAndRelease", 16.0, "TransferBenchmark.allocAndDereg", 4096.0);
+    /** What a call allocates once and for all its pages is no garbage of a hot path; who asks to be watched pays. */
+    private static final Map<String, Double> ALLOCATION_LIMITS = Map.of(
+            "RegistrationBenchmark.registerAndRelease",
+            16.0,
+            "TransferBenchmark.allocAndDereg",
+            4096.0,
+            "OptionsBenchmark.mapReadUnmap",
+            Double.POSITIVE_INFINITY);
 
     private record Line(String name, String params, double nanos, double bytes) {
         boolean isBaseline() {

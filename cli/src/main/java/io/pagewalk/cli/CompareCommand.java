@@ -69,6 +69,13 @@ final class CompareCommand implements Callable<Integer> {
             description = "Only these backends, in this order; all by default, those in PAGEWALK_CLASSPATH included.")
     private List<String> backends = List.of();
 
+    @Option(
+            names = "--explain",
+            description =
+                    "Say why maps failed: by reason and size, with what there was at that moment, such as the largest "
+                            + "free run of the bounce pool.")
+    private boolean explain;
+
     @Option(names = "--per-device", description = "Add a table for each device.")
     private boolean perDevice;
 
@@ -102,7 +109,10 @@ final class CompareCommand implements Callable<Integer> {
 
     @Override
     public Integer call() throws IOException, UnusableInputException {
-        expect.check(spec.commandLine(), trace.isGiven(), List.of("--backends", "--per-device", "--touch", "--quick"));
+        expect.check(
+                spec.commandLine(),
+                trace.isGiven(),
+                List.of("--backends", "--explain", "--per-device", "--touch", "--quick"));
         requireKnownBackends();
         requireWritableJson();
         return expect.isAsked() ? predict() : compare();
@@ -122,7 +132,7 @@ final class CompareCommand implements Callable<Integer> {
                 ReplayOptions.DEFAULT.withBackends(backends).withTouch(touch).withMachine(TraceSource.machine(machine));
         ReplayResult result = replay(quick ? options.withMaxEvents(QUICK_EVENTS) : options);
         PrintWriter out = spec.commandLine().getOut();
-        new CompareReport(result).print(out, perDevice);
+        new CompareReport(result).print(out, perDevice, explain);
         if (json != null) {
             writeJson(result, json);
         }

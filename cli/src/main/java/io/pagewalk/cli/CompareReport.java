@@ -36,7 +36,7 @@ final class CompareReport {
         return table.toString();
     }
 
-    void print(PrintWriter out, boolean perDevice) {
+    void print(PrintWriter out, boolean perDevice, boolean explain) {
         printTrace(out);
         if (result.content() != ReplayResult.Content.REPLAYED) {
             out.println(result.content().label());
@@ -47,6 +47,9 @@ final class CompareReport {
         total().print(out);
         if (perDevice) {
             result.devices().forEach(device -> printDevice(out, device));
+        }
+        if (explain) {
+            new CompareExplanation(backends).print(out);
         }
         printNotes(out);
     }

@@ -4,7 +4,7 @@ package io.pagewalk.cli;
 final class ExitStatus {
     /** All is well; a mapping that failed is a result, not an error. */
     static final int OK = 0;
-    /** Data did not match, an invariant broke, or misuse was found. */
+    /** Data did not match, an invariant broke, misuse was found, or a buffer cannot be registered. */
     static final int MISMATCH = 1;
     /** The command was used wrongly. */
     static final int USAGE = 2;

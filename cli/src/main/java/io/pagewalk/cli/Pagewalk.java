@@ -1,12 +1,14 @@
 package io.pagewalk.cli;
 
 import io.pagewalk.dma.memory.DirectMemoryExhaustedException;
+import java.io.File;
 import java.io.IOException;
 import java.io.OutputStreamWriter;
 import java.io.PrintStream;
 import java.io.PrintWriter;
 import java.nio.charset.Charset;
 import java.util.Objects;
+import org.jspecify.annotations.Nullable;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Model.CommandSpec;
@@ -30,13 +32,14 @@ import picocli.CommandLine.Spec;
             CheckCommand.class,
             ConformCommand.class,
             PinCommand.class,
+            TablesCommand.class,
             CommandLine.HelpCommand.class
         },
         synopsisSubcommandLabel = "COMMAND",
         exitCodeListHeading = "%nExit status:%n",
         exitCodeList = {
             " 0:all is well (a mapping that failed is a result, not an error)",
-            " 1:data did not match, an invariant broke, or misuse was found",
+            " 1:data did not match, an invariant broke, misuse was found, or a buffer cannot be registered",
             " 2:wrong usage",
             "66:the input cannot be read",
             "70:a fault of ours; --debug shows where"
@@ -81,6 +84,12 @@ public final class Pagewalk implements Runnable {
      * @return the exit status
      */
     static int run(PrintWriter out, PrintWriter err, String... args) {
+        String unreadable = unreadable(args);
+        if (unreadable != null) {
+            err.println("pagewalk: " + unreadable);
+            err.flush();
+            return ExitStatus.NO_INPUT;
+        }
         CommandLine command = new CommandLine(new Pagewalk());
         Objects.requireNonNull(command.getSubcommands().get("compare"))
                 .getCommandSpec()
@@ -96,6 +105,17 @@ public final class Pagewalk implements Runnable {
         out.flush();
         err.flush();
         return status;
+    }
+
+    /** The file of an argument {@code @FILE} that is there and cannot be read, or null; picocli would show a stack. */
+    private static @Nullable String unreadable(String... args) {
+        for (String arg : args) {
+            File file = new File(arg.startsWith("@") ? arg.substring(1) : "");
+            if (file.isDirectory() || (file.exists() && !file.canRead())) {
+                return file + (file.isDirectory() ? ": is a directory" : ": cannot be read");
+            }
+        }
+        return null;
     }
 
     /** Without a subcommand there is nothing to do: show what there is. */

@@ -11,7 +11,7 @@ import java.util.regex.Pattern;
  * @param request what it means
  */
 record PinBuffer(String text, Preflight.Request request) {
-    private static final Pattern FORM = Pattern.compile("(?:([^+]+)\\+)?([^+]+?)(?:x([1-9][0-9]*))?");
+    private static final Pattern FORM = Pattern.compile("(?:([^+]+)\\+)?([^+]+?)(?:x([0-9]+))?");
     /** Where processes have their heap or their maps; only the offset in the page matters. */
     private static final long SOMEWHERE = 0x7f00_0000_0000L;
 
@@ -35,6 +35,9 @@ record PinBuffer(String text, Preflight.Request request) {
     }
 
     private static long count(String text, String digits) {
+        if (digits.matches("0+")) {
+            throw new NumberFormatException("'" + text + "' asks for no buffer: COUNT is 1 at least");
+        }
         try {
             return Long.parseLong(digits);
         } catch (NumberFormatException tooLarge) {

@@ -2,6 +2,7 @@ package io.pagewalk.cli;
 
 import io.pagewalk.rdma.umem.MemlockBudget;
 import io.pagewalk.rdma.umem.Preflight;
+import java.io.FileNotFoundException;
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.util.List;
@@ -48,6 +49,7 @@ import picocli.CommandLine.Spec;
             " 0:every buffer can be registered",
             " 1:one cannot",
             " 2:wrong usage",
+            "66:a file of buffers cannot be read",
             "70:a fault of ours; --debug shows where"
         })
 final class PinCommand implements Callable<Integer> {
@@ -62,7 +64,7 @@ final class PinCommand implements Callable<Integer> {
             arity = "1..*",
             description =
                     "[ADDRESS+]SIZE[xCOUNT]: bytes, decimal or 0x, with K, M, G or T for powers of 1,024. Without an address the buffer lies at "
-                            + "the worst offset in its page that --align allows.")
+                            + "the worst offset in its page that --align allows. @FILE reads one buffer to a line; lines that begin with # are skipped.")
     private List<String> buffers = List.of();
 
     @Option(
@@ -102,6 +104,7 @@ final class PinCommand implements Callable<Integer> {
     public Integer call() throws IOException {
         MemlockBudget budget = new MemlockBudget(limit(), capIpcLock, pinnedPages());
         long alignBytes = alignBytes();
+        requireFilesRead();
         List<PinBuffer> parsed = buffers.stream()
                 .map(text -> checked("BUFFER", () -> PinBuffer.parse(text, alignBytes)))
                 .toList();
@@ -114,6 +117,15 @@ final class PinCommand implements Callable<Integer> {
             new PinReport(parsed, preflight).print(out);
         }
         return preflight.fits() ? ExitStatus.OK : ExitStatus.MISMATCH;
+    }
+
+    /** What still begins with @ is a file that was not found. */
+    private void requireFilesRead() throws IOException {
+        for (String text : buffers) {
+            if (text.startsWith("@")) {
+                throw new FileNotFoundException(text.substring(1) + ": no such file");
+            }
+        }
     }
 
     private long limit() {

@@ -4,6 +4,7 @@ import io.pagewalk.dma.Errno;
 import io.pagewalk.rdma.umem.MemlockBudget;
 import io.pagewalk.rdma.umem.Preflight;
 import java.io.PrintWriter;
+import java.util.ArrayList;
 import java.util.List;
 
 /** What a preflight found, as a table and a sentence. */
@@ -50,11 +51,27 @@ final class PinReport {
         if (preflight.fits()) {
             return "Every buffer can be registered.";
         }
-        if (preflight.outcomes().stream().allMatch(o -> o.fits() || o.errno() == -Errno.EINVAL)) {
-            return "No limit helps: the range leaves 64 bits, has no page, or has more than 2^32-1 of them.";
+        String hopeless = hopeless();
+        if (preflight.outcomes().stream().allMatch(o -> o.fits() || o.isWrongInItself())) {
+            return hopeless;
         }
-        return "Registering all of them needs RLIMIT_MEMLOCK of " + limits(preflight.neededLimitBytes())
-                + ", or CAP_IPC_LOCK." + ifAligned();
+        return "Registering " + (hopeless.isEmpty() ? "all of them" : "the others") + " needs RLIMIT_MEMLOCK of "
+                + limits(preflight.neededLimitBytes()) + ", or CAP_IPC_LOCK." + ifAligned()
+                + (hopeless.isEmpty() ? "" : " " + hopeless);
+    }
+
+    /** The buffers that are wrong in themselves; empty when none are. */
+    private String hopeless() {
+        List<String> names = new ArrayList<>();
+        for (int i = 0; i < buffers.size(); i++) {
+            if (preflight.outcomes().get(i).isWrongInItself()) {
+                names.add(buffers.get(i).text());
+            }
+        }
+        return names.isEmpty()
+                ? ""
+                : "No limit helps " + String.join(", ", names)
+                        + ": the range leaves 64 bits, has no page, or has more than 2^32-1.";
     }
 
     /** The number as the places that set it want it: ulimit in KiB, the others in bytes. */

@@ -130,6 +130,45 @@ class PinCommandTest {
         assertThat(ran.out()).isEmpty();
     }
 
+    @Test
+    void aFileThatCannotBeReadIsNamed() {
+        Ran missing = Ran.pagewalk("pin", "@" + folder.resolve("none"));
+        Ran directory = Ran.pagewalk("pin", "@" + folder);
+
+        assertThat(missing.status()).isEqualTo(66);
+        assertThat(missing.errLines()).containsExactly("pagewalk: " + folder.resolve("none") + ": no such file");
+        assertThat(directory.status()).isEqualTo(66);
+        assertThat(directory.errLines()).containsExactly("pagewalk: " + folder + ": is a directory");
+        assertThat(directory.out()).isEmpty();
+    }
+
+    @Test
+    void aFileOfBuffersMayHaveRemarks() throws IOException {
+        Path file = Files.write(folder.resolve("buffers.txt"), List.of("# rings", "", "0x1000+4096"));
+
+        assertThat(Ran.pagewalk("pin", "@" + file).row("0x1000+4096")).endsWith("ok");
+    }
+
+    @Test
+    void aCountOfNoBuffersIsSaidToBeOne() {
+        assertThat(Ran.pagewalk("pin", "4096x0").errLines().get(0))
+                .isEqualTo("pagewalk: BUFFER: '4096x0' asks for no buffer: COUNT is 1 at least");
+    }
+
+    @Test
+    void noLimitIsNamedForWhatNoLimitAllows() throws IOException {
+        Ran ran = Ran.pagewalk("pin", "--memlock", "0", "0x1000+0", "0x1000+16T");
+        Ran mixed = Ran.pagewalk("pin", "--memlock", "4K", "0x1000+0", "0x1000+8K");
+
+        assertThat(ran.row("0x1000+0")).endsWith("EPERM");
+        assertThat(ran.out()).contains("No limit helps").doesNotContain("ulimit");
+        assertThat(mixed.status()).isEqualTo(1);
+        assertThat(mixed.out())
+                .contains("Registering the others needs RLIMIT_MEMLOCK of 8,192 bytes (8 KiB)")
+                .contains("No limit helps 0x1000+0: the range leaves 64 bits, has no page, or has more than 2^32-1.")
+                .doesNotContain("all of them");
+    }
+
     @ParameterizedTest
     @CsvSource({
         "0, '0 bytes'",

@@ -1,5 +1,7 @@
 package io.pagewalk.dma;
 
+import io.pagewalk.dma.memory.CpuMemory;
+
 /**
  * What an architecture does to its caches for devices that do not snoop them: the hooks
  * {@code arch_sync_dma_for_device}, {@code arch_sync_dma_for_cpu}, {@code arch_sync_dma_for_cpu_all} and
@@ -58,6 +60,26 @@ public interface CacheMaintenance {
      * @param sizeBytes length
      */
     default void markClean(long physAddr, long sizeBytes) {}
+
+    /**
+     * Binds the hooks to the memory of a machine that is being made.
+     *
+     * @param memory the CPUs' view of its memory
+     * @return the hooks that the machine calls; these, unless they work on whatever cache a machine has
+     */
+    default CacheMaintenance on(CpuMemory memory) {
+        return this;
+    }
+
+    /**
+     * The behaviour of arm64 on the machine's own cache ({@link MachineBuilder#cpuCache}); nothing to do on a machine
+     * without one. Edges of a buffer that share a line with others are written back before they are dropped.
+     *
+     * @return the hooks, for any number of machines
+     */
+    static CacheMaintenance arm64() {
+        return new MachineCacheMaintenance();
+    }
 
     /**
      * The behaviour of arm64: for the device lines are always cleaned, for the CPU they are invalidated unless the

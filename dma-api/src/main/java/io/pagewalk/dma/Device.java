@@ -58,7 +58,7 @@ public final class Device extends DeviceLimits {
         this.syncNeverSkipped = machine.kernelConfig().dmaApiDebug();
         skipSync(false);
         this.ops = DmaDispatch.of(this, backend, backend.attach(this));
-        this.bus = new DeviceBus(this, backend.port(this), machine.memory(), machine.faults());
+        this.bus = new DeviceBus(this, backend.port(this), machine.memory(), machine.cpuMemory(), machine.faults());
         this.handles = new Dma[machine.cpus()];
         for (int cpu = 0; cpu < handles.length; cpu++) {
             handles[cpu] = new Dma(this, cpu, ops);

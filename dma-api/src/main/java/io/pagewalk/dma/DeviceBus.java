@@ -1,10 +1,17 @@
 package io.pagewalk.dma;
 
+import io.pagewalk.dma.events.StrayAccesses;
 import io.pagewalk.dma.memory.Addresses;
+import io.pagewalk.dma.memory.BusMemory;
+import io.pagewalk.dma.memory.CpuMemory;
 import io.pagewalk.dma.memory.PhysicalMemory;
+import io.pagewalk.dma.memory.RamMap;
 import io.pagewalk.dma.spi.BusPort;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
 import java.util.Arrays;
 import java.util.Objects;
+import org.jspecify.annotations.Nullable;
 
 /**
  * A device's half: memory by DMA address, through exactly what that address would reach on the machine.
@@ -25,19 +32,28 @@ public final class DeviceBus {
 
     private final Device device;
     private final BusPort port;
-    private final PhysicalMemory memory;
+    private final BusMemory memory;
+    private final RamMap ram;
     private final FaultLog faults;
     private final long reach;
+    private final @Nullable StrayAccesses strays;
 
-    DeviceBus(Device device, BusPort port, PhysicalMemory memory, FaultLog faults) {
+    DeviceBus(Device device, BusPort port, PhysicalMemory memory, CpuMemory caches, FaultLog faults) {
         this.device = device;
         this.port = port;
-        this.memory = memory;
+        this.ram = memory.ram();
+        this.memory = new BusMemory(memory, snoops(device, port) ? caches.cache() : null);
         this.faults = faults;
+        this.strays = device.machine().strayAccesses();
         long wires = Addresses.minNotZero(
                 Addresses.bitMask(device.config().addressBits()),
                 device.config().busLimit());
         this.reach = port.onWires() ? wires : -1L;
+    }
+
+    /** A device that is software on the CPU sees what the CPU sees. */
+    private static boolean snoops(Device device, BusPort port) {
+        return device.isCoherent() || !port.onWires();
     }
 
     /**
@@ -56,9 +72,17 @@ public final class DeviceBus {
             int moved = readSpan(dmaAddr + done, dst, dstOffset + done, lengthBytes - done);
             if (moved == 0) {
                 Arrays.fill(dst, dstOffset + done, dstOffset + lengthBytes, ALL_ONES);
-                return done;
+                break;
             }
             done += moved;
+        }
+        return checked(dmaAddr, done, Access.READ);
+    }
+
+    /** Looks, on a machine that checks to the byte, whether an access stayed in its mapping. */
+    private int checked(long dmaAddr, int done, Access access) {
+        if (strays != null) {
+            strays.check(device, dmaAddr, done, access);
         }
         return done;
     }
@@ -78,11 +102,11 @@ public final class DeviceBus {
         while (done < lengthBytes) {
             int moved = writeSpan(dmaAddr + done, src, srcOffset + done, lengthBytes - done);
             if (moved == 0) {
-                return done;
+                break;
             }
             done += moved;
         }
-        return done;
+        return checked(dmaAddr, done, Access.WRITE);
     }
 
     private int readSpan(long dmaAddr, byte[] dst, int dstOffset, int lengthBytes) {
@@ -123,7 +147,7 @@ public final class DeviceBus {
         if (!Addresses.lessOrEqual(Addresses.last(dmaAddr, span), reach)) {
             span = reach - dmaAddr + 1;
         }
-        return (int) Addresses.min(span, memory.ram().bytesFrom(physAddr));
+        return (int) Addresses.min(span, ram.bytesFrom(physAddr));
     }
 
     /** The physical address of one reachable byte of RAM, or a fault. */
@@ -135,7 +159,7 @@ public final class DeviceBus {
         if (BusPort.isFault(physAddr)) {
             return physAddr;
         }
-        return memory.isRam(physAddr, 1) ? physAddr : BusPort.fault(NOT_RAM);
+        return ram.contains(physAddr, 1) ? physAddr : BusPort.fault(NOT_RAM);
     }
 
     /** Records a fault, after the access's window was closed: who handles it may unmap and wait for accesses. */
@@ -152,6 +176,11 @@ public final class DeviceBus {
      * @return the word; from the byte of a fault on all ones, as the bus completes a read that nobody answers
      */
     public long readLong(long dmaAddr) {
+        if (strays != null) {
+            byte[] word = new byte[Long.BYTES];
+            read(dmaAddr, word, 0, Long.BYTES);
+            return ByteBuffer.wrap(word).order(ByteOrder.LITTLE_ENDIAN).getLong();
+        }
         long value = 0;
         for (int done = 0; done < Long.BYTES; ) {
             long token = port.beginAccess();
@@ -198,11 +227,11 @@ public final class DeviceBus {
         while (done < Long.BYTES) {
             int moved = writeLongSpan(dmaAddr + done, value >>> (8 * done), Long.BYTES - done);
             if (moved == 0) {
-                return done;
+                break;
             }
             done += moved;
         }
-        return done;
+        return checked(dmaAddr, done, Access.WRITE);
     }
 
     private int writeLongSpan(long dmaAddr, long value, int lengthBytes) {
@@ -249,12 +278,11 @@ public final class DeviceBus {
             physAddr = resolveWord(dmaAddr);
             if (!BusPort.isFault(physAddr)) {
                 old.set(memory.getAndAddLong(physAddr, addend));
-                return Long.BYTES;
             }
         } finally {
             port.endAccess(token);
         }
-        return blocked(dmaAddr, Access.ATOMIC, physAddr);
+        return atomicDone(dmaAddr, physAddr);
     }
 
     /**
@@ -276,12 +304,17 @@ public final class DeviceBus {
             physAddr = resolveWord(dmaAddr);
             if (!BusPort.isFault(physAddr)) {
                 old.set(memory.compareAndExchangeLong(physAddr, expected, replacement));
-                return Long.BYTES;
             }
         } finally {
             port.endAccess(token);
         }
-        return blocked(dmaAddr, Access.ATOMIC, physAddr);
+        return atomicDone(dmaAddr, physAddr);
+    }
+
+    private int atomicDone(long dmaAddr, long physAddr) {
+        return BusPort.isFault(physAddr)
+                ? blocked(dmaAddr, Access.ATOMIC, physAddr)
+                : checked(dmaAddr, Long.BYTES, Access.ATOMIC);
     }
 
     /** The physical address of a word that can be changed in one step, or a fault. */

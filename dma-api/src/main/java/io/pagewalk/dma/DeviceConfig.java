@@ -4,6 +4,7 @@ import io.pagewalk.dma.memory.Addresses;
 import io.pagewalk.dma.memory.PhysRange;
 import io.pagewalk.dma.spi.DmaOps;
 import java.util.List;
+import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -42,6 +43,7 @@ public final class DeviceConfig {
     private int pciClass;
     private List<PhysRange> firmwareRegions = List.of();
     private @Nullable String iommuGroup;
+    private PciPlace pciPlace = PciPlace.ALONE;
 
     private DeviceConfig(String name) {
         this.name = name;
@@ -71,6 +73,7 @@ public final class DeviceConfig {
         copy.pciClass = pciClass;
         copy.firmwareRegions = firmwareRegions;
         copy.iommuGroup = iommuGroup;
+        copy.pciPlace = pciPlace;
         copy.driver = driver;
         return copy;
     }
@@ -387,6 +390,18 @@ public final class DeviceConfig {
     }
 
     /**
+     * Changes where the device stands on PCI, which decides its IOMMU group when that has no name (iommu:GRP-1).
+     *
+     * @param place bridges above, isolation, further requester ids
+     * @return a changed copy
+     */
+    public DeviceConfig withPciPlace(PciPlace place) {
+        DeviceConfig copy = copy();
+        copy.pciPlace = Objects.requireNonNull(place, "place");
+        return copy;
+    }
+
+    /**
      * The name of the device.
      *
      * @return unique on the machine, such as {@code 0000:00:04.0}
@@ -492,6 +507,15 @@ public final class DeviceConfig {
      */
     public @Nullable String iommuGroup() {
         return iommuGroup;
+    }
+
+    /**
+     * Where the device stands on PCI.
+     *
+     * @return by itself on a root bus by default
+     */
+    public PciPlace pciPlace() {
+        return pciPlace;
     }
 
     /**

@@ -5,6 +5,7 @@ import io.pagewalk.dma.memory.Addresses;
 import io.pagewalk.dma.memory.KernelLayout;
 import io.pagewalk.dma.scatterlist.SgTable;
 import io.pagewalk.dma.spi.DmaOps;
+import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -26,7 +27,7 @@ public final class Dma {
     private final DmaOps ops;
     private final KernelLayout layout;
     private final @Nullable DmaListener listener;
-    private final FailureSlot failure = new FailureSlot();
+    private final FailureSlot failure;
     private final DmaChecks checks;
     private final DmaMemory memory;
 
@@ -34,6 +35,7 @@ public final class Dma {
         this.device = device;
         this.cpu = cpu;
         this.ops = ops;
+        this.failure = new FailureSlot(device.machine().failures());
         this.checks = new DmaChecks(device, failure);
         this.layout = device.machine().layout();
         this.listener = device.machine().listener();
@@ -74,6 +76,29 @@ public final class Dma {
      */
     public DmaMemory memory() {
         return memory;
+    }
+
+    /**
+     * Says who a live mapping or allocation is for: the machine's {@link Machine#ledger() ledger} and dma-debug tell
+     * from now on. Nothing happens without them, or when there is no such mapping.
+     *
+     * @param dmaAddr where it begins; of several the latest
+     * @param owner a word for the owner
+     */
+    public void tag(long dmaAddr, String owner) {
+        device.machine().tag(device, dmaAddr, owner);
+    }
+
+    /**
+     * Says who a mapped list is for: {@link #tag(long, String)} of each segment.
+     *
+     * @param sg a mapped list
+     * @param owner a word for the owner
+     */
+    public void tag(SgTable sg, String owner) {
+        for (int i = 0; i < sg.nents(); i++) {
+            tag(sg.dmaAddr(i), owner);
+        }
     }
 
     FailureSlot failureSlot() {
@@ -458,12 +483,38 @@ public final class Dma {
      * @throws DmaException with the cause when it cannot be mapped
      */
     public DmaMapping map(long physAddr, long sizeBytes, DmaDirection direction) {
+        return map(physAddr, sizeBytes, direction, MapPolicy.FAIL);
+    }
+
+    /**
+     * Maps a run of RAM for the time of a {@code try} block, or lets other memory stand in for it.
+     *
+     * @param physAddr first byte
+     * @param sizeBytes length
+     * @param direction who moves the bytes
+     * @param policy what to do when it cannot be mapped
+     * @return the mapping; {@link DmaMapping#isStandIn} tells whether the policy was needed
+     * @throws DmaException with the cause when it cannot be mapped, and there was no memory to stand in either
+     */
+    public DmaMapping map(long physAddr, long sizeBytes, DmaDirection direction, MapPolicy policy) {
+        Objects.requireNonNull(policy, "policy");
         failure.clear();
         long dmaAddr = mapPage(physAddr, sizeBytes, direction, DmaAttrs.NONE);
-        if (mappingError(dmaAddr) != 0) {
-            throw failed("map " + Addresses.hex(physAddr) + "+" + Addresses.hex(sizeBytes));
+        if (mappingError(dmaAddr) == 0) {
+            return new DmaMapping(this, dmaAddr, sizeBytes, direction);
         }
-        return new DmaMapping(this, dmaAddr, sizeBytes, direction);
+        DmaException refused = failed("map " + Addresses.hex(physAddr) + "+" + Addresses.hex(sizeBytes));
+        StandIn standIn = StandIn.of(this, policy, physAddr, sizeBytes, direction);
+        if (standIn == null) {
+            throw policy == MapPolicy.FAIL ? refused : withoutStandIn(refused, policy);
+        }
+        return new DmaMapping(this, standIn, sizeBytes, direction);
+    }
+
+    /** The cause is that of the map; why nothing could stand in is suppressed. */
+    private DmaException withoutStandIn(DmaException refused, MapPolicy policy) {
+        refused.addSuppressed(failed("take memory to stand in for it (policy " + policy + ")"));
+        return refused;
     }
 
     /**

@@ -29,7 +29,9 @@ public record DmaFailure(FailureReason reason, int errno, List<Long> numbers) im
         StringBuilder text = new StringBuilder(reason.name());
         for (int i = 0; i < numbers.size(); i++) {
             text.append(i == 0 ? ": " : ", ")
-                    .append(FailureSlot.number(reason.labels().get(i), numbers.get(i)));
+                    .append(reason.labels().get(i))
+                    .append(' ')
+                    .append(reason.numberText(i, numbers.get(i)));
         }
         return text.append(" (")
                 .append(Errno.name(errno))

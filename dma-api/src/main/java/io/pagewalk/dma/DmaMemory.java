@@ -2,6 +2,8 @@ package io.pagewalk.dma;
 
 import io.pagewalk.dma.events.DmaListener;
 import io.pagewalk.dma.memory.Addresses;
+import io.pagewalk.dma.memory.CpuCache;
+import io.pagewalk.dma.memory.CpuMemory;
 import io.pagewalk.dma.scatterlist.SgTable;
 import io.pagewalk.dma.spi.CoherentPages;
 import io.pagewalk.dma.spi.DmaOps;
@@ -107,7 +109,13 @@ public final class DmaMemory {
     private @Nullable CoherentBuffer buffer(@Nullable CoherentAllocation allocation, int freeAttrs) {
         return allocation == null
                 ? null
-                : new CoherentBuffer(allocation, live -> free(live, freeAttrs), machine.cpuMemory());
+                : new CoherentBuffer(allocation, live -> free(live, freeAttrs), memoryOf(device));
+    }
+
+    /** A device that does not snoop gets memory that the CPU does not cache either. */
+    static CpuMemory memoryOf(Device device) {
+        CpuMemory memory = device.machine().cpuMemory();
+        return device.isCoherent() ? memory : memory.uncached();
     }
 
     @Nullable CoherentAllocation allocate(long sizeBytes, int gfp, int attrs) {
@@ -122,11 +130,23 @@ public final class DmaMemory {
                 region == null ? allocateByPath(sizeBytes, gfp, attrs) : allocateFrom(region, sizeBytes);
         if (allocation != null) {
             device.liveAllocations().add(allocation);
+            leaveCache(allocation.pages());
         }
         return allocation;
     }
 
-    /** What the region says is final, and no listener hears of it (FE-51). */
+    /** Whatever was cached of pages that are not to be cached any more, such as their zeros, goes to memory. */
+    private void leaveCache(CoherentPages pages) {
+        CpuCache cache = machine.cpuMemory().cache();
+        if (cache == null || device.isCoherent()) {
+            return;
+        }
+        for (int page = 0; page < pages.pageCount(); page++) {
+            cache.flush(pages.pagePhysAddr(page), Addresses.PAGE_SIZE);
+        }
+    }
+
+    /** What the region says is final, and no kernel's listener hears of it (FE-51). */
     private @Nullable CoherentAllocation allocateFrom(CoherentRegion region, long sizeBytes) {
         CoherentPages pages = region.alloc(device, sizeBytes);
         if (pages == null) {
@@ -139,6 +159,9 @@ public final class DmaMemory {
                             region.freePages(),
                             0);
             return null;
+        }
+        if (listener != null) {
+            listener.allocatedInRegion(device, cpu, pages.cpuAddr(), pages.dmaAddr(), sizeBytes);
         }
         return CoherentAllocation.ofRegion(pages, region);
     }
@@ -238,8 +261,15 @@ public final class DmaMemory {
         }
         if (live != null) {
             device.liveAllocations().remove(live);
+            tellFreedInRegion(live.pages());
         }
         return true;
+    }
+
+    private void tellFreedInRegion(CoherentPages pages) {
+        if (listener != null) {
+            listener.freedInRegion(device, cpu, pages.cpuAddr(), pages.dmaAddr(), pages.sizeBytes());
+        }
     }
 
     private void warnWithoutInterrupts() {

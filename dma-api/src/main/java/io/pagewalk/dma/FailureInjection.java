@@ -19,6 +19,7 @@ public final class FailureInjection {
     private long failAt;
     private @Nullable FailurePoint only;
     private @Nullable String failedAt;
+    private @Nullable Thread causeOf;
 
     FailureInjection() {}
 
@@ -68,12 +69,14 @@ public final class FailureInjection {
         failAt = n;
         only = point;
         failedAt = null;
+        causeOf = null;
         armed = true;
     }
 
     /** Stops counting and failing. */
     public synchronized void disarm() {
         armed = false;
+        causeOf = null;
     }
 
     /**
@@ -107,6 +110,24 @@ public final class FailureInjection {
             return false;
         }
         failedAt = point.name();
+        return true;
+    }
+
+    /** Lets the next failure that this thread notes be an injected one. */
+    synchronized void isCauseOfThisCall() {
+        causeOf = Thread.currentThread();
+    }
+
+    /** Whether the failure that this thread is about to note was injected; true once. */
+    boolean takeCause() {
+        return armed && takeCauseOfThread();
+    }
+
+    private synchronized boolean takeCauseOfThread() {
+        if (causeOf != Thread.currentThread()) {
+            return false;
+        }
+        causeOf = null;
         return true;
     }
 }

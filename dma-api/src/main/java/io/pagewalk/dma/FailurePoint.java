@@ -24,6 +24,20 @@ public final class FailurePoint {
     }
 
     /**
+     * Passes the point, for an owner that gives up a call of the DMA API when it fails: the cause that the call then
+     * notes is {@link FailureReason#INJECTED}, whatever it would have been.
+     *
+     * @return true when the owner has to behave as though the resource were exhausted
+     */
+    public boolean failsCall() {
+        if (!fails()) {
+            return false;
+        }
+        injection.isCauseOfThisCall();
+        return true;
+    }
+
+    /**
      * The point's name.
      *
      * @return for instance {@code swiotlb.slots}

@@ -1,5 +1,6 @@
 package io.pagewalk.dma;
 
+import io.pagewalk.dma.memory.Addresses;
 import java.util.List;
 
 /**
@@ -74,6 +75,22 @@ public enum FailureReason {
      */
     public String knob() {
         return knob;
+    }
+
+    /**
+     * Says one of this reason's numbers: addresses, masks and limits in hex.
+     *
+     * @param index which one, in the order of {@link #labels()}
+     * @param value the number, unsigned
+     * @return its text, without the label
+     */
+    public String numberText(int index, long value) {
+        String label = labels().get(index);
+        boolean address = label.contains("address")
+                || label.contains("mask")
+                || label.contains("iova")
+                || label.contains("limit");
+        return address ? Addresses.hex(value) : Long.toUnsignedString(value);
     }
 
     /**

@@ -1,6 +1,5 @@
 package io.pagewalk.dma;
 
-import io.pagewalk.dma.memory.Addresses;
 import java.util.List;
 
 /**
@@ -10,6 +9,7 @@ import java.util.List;
  * <p>Not thread-safe: it belongs to whoever drives the handle.
  */
 public final class FailureSlot {
+    private final FailureInjection injection;
     private FailureReason reason = FailureReason.UNSPECIFIED;
     private int errno;
     private long first;
@@ -17,10 +17,13 @@ public final class FailureSlot {
     private long third;
     private long fourth;
 
-    FailureSlot() {}
+    FailureSlot(FailureInjection injection) {
+        this.injection = injection;
+    }
 
     /**
-     * Notes a cause.
+     * Notes a cause: the given one, or {@link FailureReason#INJECTED} when the machine was told to fail this call
+     * ({@link FailurePoint#failsCall()}).
      *
      * @param why the reason
      * @param errorNumber the positive error number the kernel would give
@@ -30,6 +33,14 @@ public final class FailureSlot {
      * @param d fourth number
      */
     public void record(FailureReason why, int errorNumber, long a, long b, long c, long d) {
+        if (injection.takeCause()) {
+            set(FailureReason.INJECTED, errorNumber, 0, 0, 0, 0);
+        } else {
+            set(why, errorNumber, a, b, c, d);
+        }
+    }
+
+    private void set(FailureReason why, int errorNumber, long a, long b, long c, long d) {
         reason = why;
         errno = errorNumber;
         first = a;
@@ -66,7 +77,7 @@ public final class FailureSlot {
     }
 
     void clear() {
-        record(FailureReason.UNSPECIFIED, 0, 0, 0, 0, 0);
+        set(FailureReason.UNSPECIFIED, 0, 0, 0, 0, 0);
     }
 
     /**
@@ -82,13 +93,5 @@ public final class FailureSlot {
     @Override
     public String toString() {
         return snapshot().toString();
-    }
-
-    static String number(String label, long value) {
-        boolean address = label.contains("address")
-                || label.contains("mask")
-                || label.contains("iova")
-                || label.contains("limit");
-        return label + " " + (address ? Addresses.hex(value) : Long.toUnsignedString(value));
     }
 }

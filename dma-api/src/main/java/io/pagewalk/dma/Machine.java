@@ -4,6 +4,10 @@ import io.pagewalk.dma.debug.DmaDebug;
 import io.pagewalk.dma.debug.KernelStack;
 import io.pagewalk.dma.debug.LiveCalls;
 import io.pagewalk.dma.events.DmaListener;
+import io.pagewalk.dma.events.MappingLedger;
+import io.pagewalk.dma.events.StrayAccesses;
+import io.pagewalk.dma.held.HeldSnapshot;
+import io.pagewalk.dma.held.HeldSource;
 import io.pagewalk.dma.memory.Addresses;
 import io.pagewalk.dma.memory.CmaAreas;
 import io.pagewalk.dma.memory.CpuMemory;
@@ -25,6 +29,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.function.Consumer;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
@@ -48,6 +53,7 @@ public final class Machine implements AutoCloseable {
     private final String commandLine;
     private final KernelModel kernelModel;
     private final KernelConfig kernelConfig;
+    private final @Nullable CacheMaintenance cacheMaintenance;
     private final List<PhysRange> hostBridgeWindows;
     private final CmaAreas cma;
     private final List<RestrictedPool> restrictedPools;
@@ -60,9 +66,12 @@ public final class Machine implements AutoCloseable {
     private final CoherentRegions coherentRegions;
     private final Interrupts interrupts;
     private final @Nullable LiveCalls liveCalls;
+    private final @Nullable MappingLedger ledger;
+    private final @Nullable StrayAccesses strayAccesses;
     private final @Nullable DmaListener listener;
     private final Map<String, Device> devices = new LinkedHashMap<>();
     private final Map<Class<?>, Object> extensions = new HashMap<>();
+    private final List<HeldSource> heldSources = new CopyOnWriteArrayList<>();
     private final RequesterIds requesterIds = new RequesterIds();
     private final String backendName;
     private final DmaBackend backend;
@@ -70,9 +79,10 @@ public final class Machine implements AutoCloseable {
     Machine(MachineBuilder builder) {
         ram = builder.ram;
         memory = PhysicalMemory.create(ram, builder.chunkBytes);
-        cpuMemory = new CpuMemory(memory);
+        cpuMemory = builder.cpuCache == null ? new CpuMemory(memory) : new CpuMemory(memory, builder.cpuCache);
         frames = new PageFrames();
         kernelConfig = builder.dmaDebug == null ? builder.kernelConfig : builder.kernelConfig.withDmaApiDebug(true);
+        cacheMaintenance = boundHooks();
         pages = PageAllocator.create(
                 memory,
                 frames,
@@ -92,17 +102,37 @@ public final class Machine implements AutoCloseable {
         hostBridgeWindows = builder.hostBridgeWindows;
         scatterlists = new Scatterlists(kernelConfig, log, failures, devicePages);
         liveCalls = builder.dmaDebug == null ? null : LiveCalls.of(this, builder.dmaDebug);
-        listener = listener(builder.listener);
+        DmaListener told = builder.listener == null ? null : builder.listener.listenTo(clock);
+        ledger = ledger(builder, told);
+        strayAccesses = builder.byteExact && ledger != null ? new StrayAccesses(ledger, clock::nowNanos) : null;
+        listener = listener(told);
         backendName = builder.backendName;
         backend = DmaBackends.byName(backendName).provider().create(backendName, this, builder.options);
     }
 
-    private @Nullable DmaListener listener(MachineBuilder.@Nullable ListenerFactory factory) {
-        DmaListener told = factory == null ? null : factory.listenTo(clock);
-        if (told == null || liveCalls == null) {
-            return told == null ? liveCalls : told;
+    private @Nullable CacheMaintenance boundHooks() {
+        CacheMaintenance hooks = kernelConfig.cacheMaintenance();
+        return hooks == null ? null : hooks.on(cpuMemory);
+    }
+
+    /** A ledger that listens already is the machine's. */
+    private @Nullable MappingLedger ledger(MachineBuilder builder, @Nullable DmaListener told) {
+        if (told instanceof MappingLedger ours) {
+            return ours;
         }
-        return liveCalls.and(told);
+        return builder.ledger || builder.byteExact ? new MappingLedger(clock::nowNanos) : null;
+    }
+
+    private @Nullable DmaListener listener(@Nullable DmaListener told) {
+        DmaListener books = ledger == told ? liveCalls : both(liveCalls, ledger);
+        return both(books, told);
+    }
+
+    private static @Nullable DmaListener both(@Nullable DmaListener first, @Nullable DmaListener second) {
+        if (first == null || second == null) {
+            return first == null ? second : first;
+        }
+        return first.and(second);
     }
 
     /** Page 0 is never handed out, as on a PC. */
@@ -311,6 +341,15 @@ public final class Machine implements AutoCloseable {
     }
 
     /**
+     * What the kernel does to the caches of this machine for devices that do not snoop them.
+     *
+     * @return the configuration's hooks, bound to this machine, or null where every device is coherent (dma-core:DEV-7)
+     */
+    public @Nullable CacheMaintenance cacheMaintenance() {
+        return cacheMaintenance;
+    }
+
+    /**
      * Memory windows of the PCI host bridge, which an IOMMU keeps free of device addresses (iommu:DINIT-7).
      *
      * @return the windows
@@ -423,12 +462,60 @@ public final class Machine implements AutoCloseable {
     }
 
     /**
+     * The book of what drivers hold.
+     *
+     * @return the ledger, or null when the builder did not ask for one
+     */
+    public @Nullable MappingLedger ledger() {
+        return ledger;
+    }
+
+    /**
+     * Everything that is held now: mappings and allocations with their owners, slots and other state of the backend,
+     * and what the sources say. Exact while no call is running.
+     *
+     * @return records, which print themselves
+     */
+    public HeldSnapshot held() {
+        return HeldSnapshot.of(this, List.copyOf(heldSources));
+    }
+
+    /**
+     * Adds somebody who holds something of this machine, such as pins of processes.
+     *
+     * @param source asked for each snapshot
+     */
+    public void addHeldSource(HeldSource source) {
+        heldSources.add(Objects.requireNonNull(source, "source"));
+    }
+
+    /**
+     * Device accesses that left the bytes of their mapping.
+     *
+     * @return the records, or null when the builder did not ask for byte-exact checking
+     */
+    public @Nullable StrayAccesses strayAccesses() {
+        return strayAccesses;
+    }
+
+    /**
      * What watches the calls of the DMA API for misuse.
      *
      * @return dma-debug, or null when the builder did not ask for it
      */
     public @Nullable DmaDebug dmaDebug() {
         return liveCalls == null ? null : liveCalls.debug();
+    }
+
+    /** Tells the books who a mapping is for. */
+    void tag(Device device, long dmaAddr, String owner) {
+        Objects.requireNonNull(owner, "owner");
+        if (ledger != null) {
+            ledger.tag(device, dmaAddr, owner);
+        }
+        if (liveCalls != null) {
+            liveCalls.debug().tag(LiveCalls.deviceOf(device), dmaAddr, owner);
+        }
     }
 
     /**
@@ -502,7 +589,10 @@ public final class Machine implements AutoCloseable {
         return backend.ownsAddresses();
     }
 
-    /** Closes the backend. */
+    /**
+     * Closes the backend, which gives its own memory back. Unmap and free before: nothing looks at what is still held,
+     * and what is asked of the machine or its devices afterwards has no meaning.
+     */
     @Override
     public void close() {
         backend.close();

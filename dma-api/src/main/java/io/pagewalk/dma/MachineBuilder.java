@@ -4,6 +4,7 @@ import io.pagewalk.dma.debug.DmaDebugOptions;
 import io.pagewalk.dma.events.DmaListener;
 import io.pagewalk.dma.memory.Addresses;
 import io.pagewalk.dma.memory.CmaAreas;
+import io.pagewalk.dma.memory.CpuCacheOptions;
 import io.pagewalk.dma.memory.KernelLayout;
 import io.pagewalk.dma.memory.PhysRange;
 import io.pagewalk.dma.memory.PhysicalMemory;
@@ -50,9 +51,14 @@ public final class MachineBuilder {
 
     @Nullable PeerToPeer peerToPeer;
 
+    @Nullable CpuCacheOptions cpuCache;
+
     @Nullable ListenerFactory listener;
 
     @Nullable DmaDebugOptions dmaDebug;
+
+    boolean ledger;
+    boolean byteExact;
 
     String backendName = "direct";
     BackendOptions options = BackendOptions.NONE;
@@ -205,6 +211,19 @@ public final class MachineBuilder {
     }
 
     /**
+     * Puts a write-back cache between software and memory ({@link io.pagewalk.dma.memory.CpuCache}). Coherent devices
+     * snoop it. For others the kernel needs hooks, such as {@link CacheMaintenance#arm64()} in its {@link ArchConfig};
+     * without hooks every device is coherent (dma-core:DEV-7).
+     *
+     * @param cacheOptions how large it is
+     * @return this
+     */
+    public MachineBuilder cpuCache(CpuCacheOptions cacheOptions) {
+        cpuCache = Objects.requireNonNull(cacheOptions, "cacheOptions");
+        return this;
+    }
+
+    /**
      * Sets who listens to the DMA API.
      *
      * @param factory makes the listener, such as {@code clock -> new MappingLedger(clock::nowNanos)}
@@ -212,6 +231,27 @@ public final class MachineBuilder {
      */
     public MachineBuilder listener(ListenerFactory factory) {
         listener = Objects.requireNonNull(factory, "factory");
+        return this;
+    }
+
+    /**
+     * Keeps a book of what drivers hold, with owners: {@link Machine#ledger()}.
+     *
+     * @return this
+     */
+    public MachineBuilder ledger() {
+        ledger = true;
+        return this;
+    }
+
+    /**
+     * Checks each device access to the byte, whatever the hardware lets pass: {@link Machine#strayAccesses()}. Keeps a
+     * {@link #ledger} for it.
+     *
+     * @return this
+     */
+    public MachineBuilder byteExact() {
+        byteExact = true;
         return this;
     }
 

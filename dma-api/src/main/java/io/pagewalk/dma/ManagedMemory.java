@@ -39,8 +39,7 @@ public final class ManagedMemory {
         }
         CoherentPages pages = allocation.pages();
         resources.add(new ManagedResources.Entry(sizeBytes, pages.cpuAddr(), pages.dmaAddr(), attrs));
-        return new CoherentBuffer(
-                allocation, live -> freeCoherent(live.pages()), device.machine().cpuMemory());
+        return new CoherentBuffer(allocation, live -> freeCoherent(live.pages()), DmaMemory.memoryOf(device));
     }
 
     /**

@@ -24,6 +24,7 @@ class DeviceConfigTest {
     private static final DmaOps OPS = new DummyOps();
     private static final DmaRange RANGE = new DmaRange(0x1000, 0x2000, 0x3000);
     private static final DmaRange BUS_RANGE = new DmaRange(0x4000, 0x5000, 0x6000);
+    private static final PciPlace PLACE = PciPlace.below(PciBridge.port(8, true));
     private static final PhysRange REGION = PhysRange.ofSize(0x8000, 0x1000);
 
     private static Map<String, Function<DeviceConfig, @Nullable Object>> getters() {
@@ -50,6 +51,7 @@ class DeviceConfigTest {
         all.put("pciClass", DeviceConfig::pciClass);
         all.put("firmwareRegions", DeviceConfig::firmwareRegions);
         all.put("iommuGroup", DeviceConfig::iommuGroup);
+        all.put("pciPlace", DeviceConfig::pciPlace);
         return all;
     }
 
@@ -84,7 +86,8 @@ class DeviceConfigTest {
                 .containsEntry("hasDmaParms", true)
                 .containsEntry("dmaOpsBypass", false)
                 .containsEntry("numaNode", -1)
-                .containsEntry("pciClass", 0);
+                .containsEntry("pciClass", 0)
+                .containsEntry("pciPlace", PciPlace.ALONE);
         assertThat(DeviceConfig.named("nic")).hasToString("nic");
     }
 
@@ -110,7 +113,8 @@ class DeviceConfigTest {
                 .withRestrictedPool("pool")
                 .withPciClass(0x30000)
                 .withFirmwareRegions(REGION)
-                .withIommuGroup("group");
+                .withIommuGroup("group")
+                .withPciPlace(PLACE);
         assertThat(read(full).values())
                 .containsExactly(
                         9,
@@ -134,7 +138,8 @@ class DeviceConfigTest {
                         "pool",
                         0x30000,
                         List.of(REGION),
-                        "group");
+                        "group",
+                        PLACE);
         assertOnlyChanges("requesterId", 1, full, c -> c.withRequesterId(1));
         assertOnlyChanges("coherentMask", 1L, full, c -> c.withCoherentMask(1));
         assertOnlyChanges("busLimit", 1L, full, c -> c.withBusLimit(1));
@@ -146,6 +151,7 @@ class DeviceConfigTest {
         assertOnlyChanges("pciClass", 2, full, c -> c.withPciClass(2));
         assertOnlyChanges("firmwareRegions", List.of(), full, c -> c.withFirmwareRegions());
         assertOnlyChanges("iommuGroup", "other", full, c -> c.withIommuGroup("other"));
+        assertOnlyChanges("pciPlace", PciPlace.ALONE, full, c -> c.withPciPlace(PciPlace.ALONE));
         assertThat(full.withRanges().busRanges())
                 .as("the bus keeps what it was said to do")
                 .containsExactly(BUS_RANGE);

@@ -117,7 +117,7 @@ class DmaMappingTest {
     @ParameterizedTest
     @EnumSource(FailureReason.class)
     void everyReasonNamesEachOfItsNumbersAndAKnob(FailureReason reason) {
-        FailureSlot slot = new FailureSlot();
+        FailureSlot slot = new FailureSlot(new FailureInjection());
         slot.record(reason, Errno.ENOMEM, 1, 2, 3, 4);
         DmaFailure failure = slot.snapshot();
 

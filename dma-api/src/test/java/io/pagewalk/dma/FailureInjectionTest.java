@@ -104,4 +104,63 @@ class FailureInjectionTest {
         assertThat(failures.point("iommu.iova")).isSameAs(iova);
         assertThat(failures.pointNames()).containsExactly("iommu.iova", "swiotlb.slots");
     }
+
+    private FailureReason noted() {
+        FailureSlot slot = new FailureSlot(failures);
+        slot.record(FailureReason.NO_IOVA, Errno.ENOMEM, 2, 0xfff, 0, 0);
+        assertThat(slot.errno()).isEqualTo(Errno.ENOMEM);
+        return slot.reason();
+    }
+
+    @Test
+    void theCauseOfACallThatWasToldToFailIsThatItWasTold() {
+        failures.failNth("iommu.iova", 2);
+
+        assertThat(iova.failsCall()).isFalse();
+        assertThat(noted()).isEqualTo(FailureReason.NO_IOVA);
+        assertThat(iova.failsCall()).isTrue();
+        assertThat(noted()).isEqualTo(FailureReason.INJECTED);
+        assertThat(noted()).as("the next failure is a real one").isEqualTo(FailureReason.NO_IOVA);
+    }
+
+    @Test
+    void aPointThatItsOwnerGetsOverLeavesNoCause() {
+        failures.failNth(1);
+
+        assertThat(slots.fails()).isTrue();
+        assertThat(noted()).isEqualTo(FailureReason.NO_IOVA);
+    }
+
+    @Test
+    void disarmingAndArmingAgainForgetACauseThatNobodyNoted() {
+        failures.failNth(1);
+        iova.failsCall();
+        failures.failNth(1);
+        assertThat(noted()).isEqualTo(FailureReason.NO_IOVA);
+
+        iova.failsCall();
+        failures.disarm();
+        failures.failNth(5);
+        assertThat(noted()).isEqualTo(FailureReason.NO_IOVA);
+    }
+
+    @Test
+    void theFailureOfAnotherThreadIsItsOwn() throws InterruptedException {
+        failures.failNth(1);
+        Thread other = new Thread(iova::failsCall);
+        other.start();
+        other.join();
+
+        assertThat(noted()).isEqualTo(FailureReason.NO_IOVA);
+    }
+
+    @Test
+    void anInjectedCauseHasNoNumbers() {
+        failures.failNth(1);
+        iova.failsCall();
+        FailureSlot slot = new FailureSlot(failures);
+        slot.record(FailureReason.NO_IOVA, Errno.ENOMEM, 2, 0xfff, 0, 0);
+
+        assertThat(slot).hasToString("INJECTED (ENOMEM; disarm the machine's failure injection)");
+    }
 }

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.pagewalk.dma.events.DmaListener;
+import io.pagewalk.dma.events.LiveRange;
 import io.pagewalk.dma.events.MappingLedger;
 import io.pagewalk.dma.fake.World;
 import io.pagewalk.dma.scatterlist.SgTable;
@@ -244,12 +245,12 @@ class NoncontiguousMemoryTest {
 
         assertThat(Objects.requireNonNull(ledger[0].nearestBelow(told.device, 0x9_5fff))
                         .kind())
-                .isEqualTo("sg");
+                .isEqualTo(LiveRange.Kind.SG);
         there.free(0x1000, sg, IN);
         assertThat(ledger[0].liveCount()).isZero();
         told.dma.memory().allocPages(0x1001, IN, 0);
-        MappingLedger.Live pages = Objects.requireNonNull(ledger[0].nearestBelow(told.device, 0x9_5fff));
-        assertThat(pages.kind()).isEqualTo("pages");
+        LiveRange pages = Objects.requireNonNull(ledger[0].nearestBelow(told.device, 0x9_5fff));
+        assertThat(pages.kind()).isEqualTo(LiveRange.Kind.PAGES);
         assertThat(pages.sizeBytes()).isEqualTo(0x1001);
         assertThat(pages.direction()).isEqualTo(IN);
         told.dma.memory().freePages(0x1001, 0x5000, 0x9_5000, IN);

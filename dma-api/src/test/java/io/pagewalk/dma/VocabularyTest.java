@@ -112,7 +112,7 @@ class VocabularyTest {
 
     @Test
     void aFailureSlotShowsTheLatestCause() {
-        FailureSlot slot = new FailureSlot();
+        FailureSlot slot = new FailureSlot(new FailureInjection());
         assertThat(slot.reason()).isEqualTo(FailureReason.UNSPECIFIED);
         assertThat(slot.errno()).isZero();
         slot.record(FailureReason.NO_POOL, Errno.ENOMEM, 0x1000, 16, 3, 4);

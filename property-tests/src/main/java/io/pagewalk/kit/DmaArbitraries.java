@@ -192,7 +192,7 @@ public final class DmaArbitraries extends DomainContextBase {
 
     /**
      * Devices: masks from 24 to 64 bits, alignments that a bounce keeps, limits of segments, trusted or not, PCI or
-     * not.
+     * not, snooping or not.
      *
      * @return configurations named {@code kit}
      */
@@ -219,13 +219,15 @@ public final class DmaArbitraries extends DomainContextBase {
                 Tuple.of(5, 0xffff_ffffL), Tuple.of(1, 0xffffL), Tuple.of(1, 0xf_ffffL), Tuple.of(1, 0L));
         Arbitrary<Boolean> trusted = Arbitraries.frequency(Tuple.of(5, true), Tuple.of(1, false));
         Arbitrary<Boolean> pci = Arbitraries.frequency(Tuple.of(4, true), Tuple.of(1, false));
-        return Combinators.combine(maskBits, minAlign, maxSegment, boundary, trusted, pci)
-                .as((bits, align, segment, limit, trust, onPci) -> DeviceConfig.named(name)
+        Arbitrary<Boolean> coherent = Arbitraries.of(true, false); // all are where the kernel has no hooks
+        return Combinators.combine(maskBits, minAlign, maxSegment, boundary, trusted, pci, coherent)
+                .as((bits, align, segment, limit, trust, onPci, snoops) -> DeviceConfig.named(name)
                         .withMask(Addresses.bitMask(bits))
                         .withAddressBits(bits)
                         .withMinAlignMask(align)
                         .withSegments(segment, limit)
                         .withTrusted(trust)
+                        .withCoherent(snoops)
                         .withPci(onPci));
     }
 

@@ -5,6 +5,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.pagewalk.dma.Device;
 import io.pagewalk.dma.DmaDirection;
 import io.pagewalk.dma.Machine;
+import io.pagewalk.dma.memory.Addresses;
+import io.pagewalk.dma.memory.CpuCache;
 import io.pagewalk.dma.spi.Metric;
 import java.util.ArrayList;
 import java.util.List;
@@ -69,7 +71,19 @@ public final class DmaProgramRun {
 
     private boolean isFree(Segments wanted) {
         Stream<Buffer> taken = mappings.stream().flatMap(m -> m.segments().buffers().stream());
-        return taken.noneMatch(t -> wanted.buffers().stream().anyMatch(t::overlaps));
+        return taken.noneMatch(t -> wanted.buffers().stream().anyMatch(w -> touches(t, w)));
+    }
+
+    /** Two buffers must not share a cache line either: a write-back would undo what a device wrote beside it. */
+    private boolean touches(Buffer one, Buffer other) {
+        CpuCache cache = machine.cpuMemory().cache();
+        int apart = cache == null ? 1 : cache.lineBytes();
+        return wholeUnits(one, apart).overlaps(wholeUnits(other, apart));
+    }
+
+    private static Buffer wholeUnits(Buffer buffer, int unitBytes) {
+        long first = Addresses.alignDown(buffer.physAddr(), unitBytes);
+        return new Buffer(first, (int) (Addresses.alignUp(buffer.last() + 1, unitBytes) - first));
     }
 
     private void add(CheckedMapping mapping) {

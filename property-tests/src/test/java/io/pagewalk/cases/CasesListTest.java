@@ -37,7 +37,8 @@ class CasesListTest {
             DirectCasesTest.class,
             ScatterGatherCasesTest.class,
             DebugCasesTest.class,
-            MemoryCasesTest.class);
+            MemoryCasesTest.class,
+            VerbsCasesTest.class);
 
     private static final Map<String, String> ANSWERS = new LinkedHashMap<>();
     private static final Map<String, Path> SOURCES = new LinkedHashMap<>();

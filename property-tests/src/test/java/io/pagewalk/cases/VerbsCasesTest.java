@@ -203,13 +203,18 @@ class VerbsCasesTest {
     void aBigRegistrationLeavesNothingWhicheverAllocationFails(TestMachines machines) {
         Host host = host(machines, RxeConfig.kernel());
         long addr = host.process.mmap(1500L * PAGE);
+        int failed = 0;
         int step = 1;
         host.machine.failures().failNth(step);
         ErrPtr<Mr> made = host.reg(addr, 1500L * PAGE, addr);
         while (host.machine.failures().failedAt() != null) {
-            assertThat(made.error())
-                    .as(host.machine.failures().failedAt())
-                    .isIn(-Errno.ENOMEM, -Errno.EFAULT);
+            // A page that cannot be had is asked for once more, where the batch before it ended (UMEM-15).
+            if (made.isErr()) {
+                assertThat(made.error()).as(host.machine.failures().failedAt()).isIn(-Errno.ENOMEM, -Errno.EFAULT);
+                failed++;
+            } else {
+                assertThat(host.device.deregMr(made.value(), 0)).isZero();
+            }
             assertThat(host.process.addressSpace().pinnedVm()).isZero();
             assertThat(host.rxe.mrCount()).isOne();
             assertThat(pinsHeld(host)).isZero();
@@ -218,7 +223,7 @@ class VerbsCasesTest {
             made = host.reg(addr, 1500L * PAGE, addr);
         }
         host.machine.failures().disarm();
-        assertThat(step).as("allocations that were tried").isGreaterThan(8);
+        assertThat(failed).as("allocations that failed it").isGreaterThan(4);
         assertThat(made.value().pinnedPages()).isEqualTo(1500);
         assertThat(host.device.deregMr(made.value(), 0)).isZero();
         assertThat(pinsHeld(host)).isZero();

@@ -31,7 +31,7 @@ final class Decryption {
 
     /** False when the memory is lost. */
     boolean decrypt() {
-        return !forced || !decryptPoint.fails();
+        return !forced || !decryptPoint.failsCall();
     }
 
     /** False when the memory is lost, with a message. */

@@ -23,6 +23,7 @@ final class DirectBackend implements DmaBackend {
         this.swiotlb = swiotlb;
         this.core = new DirectCore(machine);
         swiotlb.takeDecryptedFrom(core.atomicPools());
+        machine.addHeldSource(swiotlb);
         this.encryptionMask = machine.kernelConfig().arch().encryptionMask();
     }
 

@@ -60,7 +60,7 @@ public final class DirectCore {
     }
 
     @Nullable CacheMaintenance cache() {
-        return machine.kernelConfig().cacheMaintenance();
+        return machine.cacheMaintenance();
     }
 
     @Nullable DmaListener listener() {

@@ -84,7 +84,7 @@ final class DirectPages {
         int order = Addresses.order(roundedBytes);
         int flags = firstFlags;
         while (true) {
-            long physAddr = point.fails() ? NO_PAGE : pages.allocPages(Gfp.zone(flags), order);
+            long physAddr = point.failsCall() ? NO_PAGE : pages.allocPages(Gfp.zone(flags), order);
             if (physAddr == NO_PAGE || reach.isCoherentOk(device, physAddr, roundedBytes)) {
                 return physAddr;
             }

@@ -7,6 +7,8 @@ import io.pagewalk.dma.Errno;
 import io.pagewalk.dma.Gfp;
 import io.pagewalk.dma.Machine;
 import io.pagewalk.dma.RestrictedPool;
+import io.pagewalk.dma.held.HeldSection;
+import io.pagewalk.dma.held.HeldSource;
 import io.pagewalk.dma.memory.Addresses;
 import io.pagewalk.dma.memory.Zone;
 import io.pagewalk.dma.spi.Metric;
@@ -26,7 +28,7 @@ import org.jspecify.annotations.Nullable;
  * <p>Implements dma-core:SWC-9 to SWC-11, SWC-25, SWD-1 for a late boot, DEV-9, SWX-1, SWX-2, SWF-1. Made by
  * {@link SwiotlbBoot}. Thread-safe, but nothing may be mapped in a pool that goes away.
  */
-public final class Swiotlb {
+public final class Swiotlb implements HeldSource {
     private final Machine machine;
     private final SwiotlbPool defaultMem;
     private final LateBoot lateBoot;
@@ -312,6 +314,14 @@ public final class Swiotlb {
             }
         }
         return files;
+    }
+
+    /** All pools with what is free in them, and the runs of slots in use. */
+    @Override
+    public synchronized List<HeldSection> held() {
+        PoolState state = new PoolState();
+        mems().forEach(mem -> mem.tell(state));
+        return state.sections();
     }
 
     private List<SwiotlbPool> mems() {

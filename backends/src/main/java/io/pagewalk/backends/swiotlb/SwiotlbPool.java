@@ -192,7 +192,8 @@ public final class SwiotlbPool {
     /** The address of the first slot, or all ones. */
     private long allocate(
             IoTlbPool slots, Device device, int cpu, long physAddr, long totalBytes, long allocAlignMask) {
-        boolean exhausted = slotsPoint.fails();
+        boolean grows = dynamic != null && dynamic.canGrow();
+        boolean exhausted = grows ? slotsPoint.fails() : slotsPoint.failsCall(); // growth may serve it all the same
         if (dynamic != null) {
             return dynamic.allocate(device, cpu, physAddr, totalBytes, allocAlignMask, exhausted);
         }
@@ -482,6 +483,14 @@ public final class SwiotlbPool {
         } else {
             PoolCheck.idle(List.of(onlyPool), violation);
         }
+    }
+
+    /** Adds what its pools hold to a snapshot. */
+    void tell(PoolState state) {
+        if (dynamic != null) {
+            state.add(name, dynamic.transients().all());
+        }
+        state.add(name, List.of(pools()));
     }
 
     /** Those that stay, newest first. */

@@ -97,8 +97,9 @@ final class VirtOps implements DmaOps {
     @Override
     public @Nullable CoherentPages allocCoherent(Device device, int cpu, long sizeBytes, int gfp, int attrs) {
         long roundedBytes = Addresses.alignUp(sizeBytes, Addresses.PAGE_SIZE);
-        long physAddr =
-                point.fails() ? PageAllocator.NO_PAGE : pages.allocPages(Zone.NORMAL, Addresses.order(roundedBytes));
+        long physAddr = point.failsCall()
+                ? PageAllocator.NO_PAGE
+                : pages.allocPages(Zone.NORMAL, Addresses.order(roundedBytes));
         if (physAddr == PageAllocator.NO_PAGE) {
             device.failure(cpu).record(FailureReason.NO_MEMORY, Errno.ENOMEM, sizeBytes, UNLIMITED, 0, 0);
             return null;

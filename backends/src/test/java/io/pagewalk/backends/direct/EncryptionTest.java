@@ -138,7 +138,7 @@ class EncryptionTest {
         long before = world.machine.pages().freeBytes();
         world.machine.failures().failNth("direct.decrypt", 1);
         assertThat(device.dma().allocCoherent(0x3000, 0)).isNull();
-        assertThat(device.dma().lastFailure().reason()).isEqualTo(FailureReason.NO_MEMORY);
+        assertThat(device.dma().lastFailure().reason()).isEqualTo(FailureReason.INJECTED);
         assertThat(world.machine.pages().freeBytes()).isEqualTo(before - 0x4000);
         world.machine.failures().failNth("direct.decrypt", 1);
         assertThat(device.dma().memory().allocPages(0x1000, BIDIRECTIONAL, Gfp.KERNEL))

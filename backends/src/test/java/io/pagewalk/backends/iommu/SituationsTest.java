@@ -127,6 +127,25 @@ class SituationsTest {
     }
 
     @Test
+    @DisplayName(
+            "D6: beyond the width of a narrow unit a map is -EFAULT with width and end, and a lookup finds nothing")
+    void narrowUnitRefusesWhatLiesBeyondItsWidth() {
+        BackendOptions options =
+                BackendOptions.NONE.with("iommu.widthBits", 39).with("iommu.tablePoolBytes", 64 * PAGE);
+        try (Machine machine = builder().backendOptions(options).build()) {
+            Device device = machine.addDevice(DeviceConfig.named("nic"));
+            IommuPagingDomain domain = Iommu.of(machine).allocPagingDomain();
+            domain.attach(device);
+            assertThat(domain.map(0x88_0000_0000L, 0x20_0000, PAGE, RW)).isEqualTo(-Errno.EFAULT);
+            assertThat(domain.iovaToPhys(0x88_0000_0000L)).isZero();
+            assertThat(domain.leaves()).isEmpty();
+            assertThat(log(machine))
+                    .containsExactly(
+                            "intel_iommu_map: iommu width (39) is not sufficient for the mapped address (8800001000)");
+        }
+    }
+
+    @Test
     @DisplayName("D8: the driver builds as many levels as the unit walks, whichever it has")
     void tablesHaveTheLevelsOfTheUnit() {
         for (int bits : new int[] {39, 48, 57}) {

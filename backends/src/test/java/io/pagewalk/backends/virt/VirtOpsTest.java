@@ -96,7 +96,7 @@ class VirtOpsTest {
         assertThat(held()).isEmpty();
         machine.failures().failNth("virt.pages", 1);
         assertThat(dma.allocCoherent(0x1000, 0)).isNull();
-        assertThat(dma.lastFailure().reason()).isEqualTo(FailureReason.NO_MEMORY);
+        assertThat(dma.lastFailure().reason()).isEqualTo(FailureReason.INJECTED);
         assertThat(dma.allocCoherent(0, 0)).isNull();
     }
 

@@ -1,13 +1,14 @@
 package io.pagewalk.dma.debug;
 
 import io.pagewalk.dma.debug.NearMapping.Position;
+import io.pagewalk.dma.events.AddressIndex;
 import io.pagewalk.dma.memory.Addresses;
 import java.util.ArrayDeque;
+import java.util.ArrayList;
 import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
-import java.util.NavigableMap;
 import java.util.Optional;
-import java.util.TreeMap;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -18,11 +19,8 @@ final class AddressBook {
     /** How many ended mappings are remembered of each device. */
     static final int REMEMBERED = 4096;
 
-    /** How many starts below an address are looked at for a mapping that reaches it, where mappings overlap. */
-    private static final int NEIGHBOURS = 64;
-
     private static final class DeviceBook {
-        private final NavigableMap<Long, ArrayDeque<DebugRecord>> live = new TreeMap<>(Long::compareUnsigned);
+        private final AddressIndex<DebugRecord> live = new AddressIndex<>(r -> r.dmaAddr, r -> r.sizeBytes);
         private final ArrayDeque<EndedMapping> ended = new ArrayDeque<>();
     }
 
@@ -34,18 +32,12 @@ final class AddressBook {
     }
 
     void add(DebugRecord record) {
-        of(record.device)
-                .live
-                .computeIfAbsent(record.dmaAddr, a -> new ArrayDeque<>(1))
-                .addLast(record);
+        of(record.device).live.add(record);
     }
 
     void remove(DebugRecord record, Caller ending) {
         DeviceBook book = of(record.device);
-        ArrayDeque<DebugRecord> there = book.live.get(record.dmaAddr);
-        if (there != null && there.remove(record) && there.isEmpty()) {
-            book.live.remove(record.dmaAddr);
-        }
+        book.live.remove(record);
         if (book.ended.size() == REMEMBERED) {
             book.ended.removeLast();
         }
@@ -58,9 +50,9 @@ final class AddressBook {
     }
 
     void tag(DebugDevice device, long dmaAddr, String owner) {
-        ArrayDeque<DebugRecord> there = of(device).live.get(dmaAddr);
-        if (there != null) {
-            there.getLast().tag(owner);
+        List<DebugRecord> there = List.copyOf(of(device).live.startingAt(dmaAddr));
+        if (!there.isEmpty()) {
+            there.get(there.size() - 1).tag(owner);
         }
     }
 
@@ -75,49 +67,28 @@ final class AddressBook {
     }
 
     @Nullable NearMapping nearest(@Nullable DebugDevice device, long dmaAddr) {
-        NavigableMap<Long, ArrayDeque<DebugRecord>> live = of(device).live;
-        DebugRecord inside = inside(live, dmaAddr);
-        if (inside != null) {
-            return new NearMapping(inside.snapshot(), Position.INSIDE, dmaAddr - inside.dmaAddr);
+        AddressIndex<DebugRecord> live = of(device).live;
+        List<DebugRecord> inside = new ArrayList<>();
+        live.forEachContaining(dmaAddr, inside::add);
+        if (!inside.isEmpty()) {
+            DebugRecord record = inside.get(0);
+            return new NearMapping(record.snapshot(), Position.INSIDE, dmaAddr - record.dmaAddr);
         }
-        NearMapping below = ending(live.floorEntry(dmaAddr), dmaAddr);
-        NearMapping above = starting(live.higherEntry(dmaAddr), dmaAddr);
+        NearMapping below = ending(live.atOrBelow(dmaAddr), dmaAddr);
+        NearMapping above = starting(live.above(dmaAddr), dmaAddr);
         if (below == null || above == null) {
             return below == null ? above : below;
         }
         return Addresses.lessOrEqual(below.distanceBytes(), above.distanceBytes()) ? below : above;
     }
 
-    private static @Nullable DebugRecord inside(NavigableMap<Long, ArrayDeque<DebugRecord>> live, long dmaAddr) {
-        int looked = 0;
-        for (ArrayDeque<DebugRecord> there :
-                live.headMap(dmaAddr, true).descendingMap().values()) {
-            for (DebugRecord record : there) {
-                if (Addresses.lessThan(dmaAddr - record.dmaAddr, record.sizeBytes)) {
-                    return record;
-                }
-            }
-            looked++;
-            if (looked == NEIGHBOURS) {
-                return null;
-            }
-        }
-        return null;
+    private static @Nullable NearMapping ending(@Nullable DebugRecord record, long addr) {
+        return record == null
+                ? null
+                : new NearMapping(record.snapshot(), Position.ABOVE, addr - (record.dmaAddr + record.sizeBytes));
     }
 
-    private static @Nullable NearMapping ending(Map.@Nullable Entry<Long, ArrayDeque<DebugRecord>> entry, long addr) {
-        if (entry == null) {
-            return null;
-        }
-        DebugRecord record = entry.getValue().getLast();
-        return new NearMapping(record.snapshot(), Position.ABOVE, addr - (record.dmaAddr + record.sizeBytes));
-    }
-
-    private static @Nullable NearMapping starting(Map.@Nullable Entry<Long, ArrayDeque<DebugRecord>> entry, long addr) {
-        if (entry == null) {
-            return null;
-        }
-        DebugRecord record = entry.getValue().getFirst();
-        return new NearMapping(record.snapshot(), Position.BELOW, record.dmaAddr - addr);
+    private static @Nullable NearMapping starting(@Nullable DebugRecord record, long addr) {
+        return record == null ? null : new NearMapping(record.snapshot(), Position.BELOW, record.dmaAddr - addr);
     }
 }

@@ -159,6 +159,29 @@ public interface DmaListener {
     default void freeing(Device device, int cpu, long cpuAddr, long dmaAddr, long sizeBytes) {}
 
     /**
+     * Coherent memory of the device's own region was allocated, which the kernel's dma-debug is not told of
+     * (dma-core:FE-51).
+     *
+     * @param device the device
+     * @param cpu the CPU
+     * @param cpuAddr its kernel address
+     * @param dmaAddr its DMA address
+     * @param sizeBytes length
+     */
+    default void allocatedInRegion(Device device, int cpu, long cpuAddr, long dmaAddr, long sizeBytes) {}
+
+    /**
+     * Coherent memory of the device's own region was freed.
+     *
+     * @param device the device
+     * @param cpu the CPU
+     * @param cpuAddr its kernel address
+     * @param dmaAddr its DMA address
+     * @param sizeBytes length, as it was allocated
+     */
+    default void freedInRegion(Device device, int cpu, long cpuAddr, long dmaAddr, long sizeBytes) {}
+
+    /**
      * Pages were allocated and mapped for streaming use, by {@code dma_alloc_pages}.
      *
      * @param device the device

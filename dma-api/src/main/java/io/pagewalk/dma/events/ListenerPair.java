@@ -83,6 +83,18 @@ final class ListenerPair implements DmaListener {
     }
 
     @Override
+    public void allocatedInRegion(Device device, int cpu, long cpuAddr, long dmaAddr, long sizeBytes) {
+        first.allocatedInRegion(device, cpu, cpuAddr, dmaAddr, sizeBytes);
+        second.allocatedInRegion(device, cpu, cpuAddr, dmaAddr, sizeBytes);
+    }
+
+    @Override
+    public void freedInRegion(Device device, int cpu, long cpuAddr, long dmaAddr, long sizeBytes) {
+        first.freedInRegion(device, cpu, cpuAddr, dmaAddr, sizeBytes);
+        second.freedInRegion(device, cpu, cpuAddr, dmaAddr, sizeBytes);
+    }
+
+    @Override
     public void allocatedPages(
             Device device, int cpu, long physAddr, long sizeBytes, DmaDirection direction, long dmaAddr) {
         first.allocatedPages(device, cpu, physAddr, sizeBytes, direction, dmaAddr);

@@ -6,46 +6,39 @@ import io.pagewalk.dma.DmaDirection;
 import io.pagewalk.dma.memory.Addresses;
 import io.pagewalk.dma.scatterlist.SgTable;
 import java.util.ArrayDeque;
-import java.util.Comparator;
-import java.util.HashMap;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.LinkedHashMap;
+import java.util.List;
 import java.util.Map;
-import java.util.NavigableMap;
 import java.util.TreeMap;
+import java.util.function.Consumer;
 import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The driver side's book of live mappings, and the reporter that joins a raw {@link BusFault} with it: nearest mapping,
- * how far past its end, last unmap of that address and how long ago.
+ * The driver side's book of live mappings and allocations, with the owners that they were tagged with, and the reporter
+ * that joins a raw {@link BusFault} with it: nearest mapping, how far past its end, last unmap of that address and how
+ * long ago.
  *
- * <p>Opt in by making it a machine's listener. Thread-safe; it allocates.
+ * <p>Opt in by {@link io.pagewalk.dma.MachineBuilder#ledger}, or by making it a machine's listener. Thread-safe; it
+ * allocates.
  */
 public final class MappingLedger implements DmaListener {
-    /**
-     * One live range of device addresses.
-     *
-     * @param device the owner
-     * @param dmaAddr first byte
-     * @param sizeBytes length
-     * @param direction its direction
-     * @param kind {@code page}, {@code sg}, {@code coherent} or {@code pages}
-     * @param sinceNanos when it was made
-     */
-    public record Live(
-            Device device, long dmaAddr, long sizeBytes, DmaDirection direction, String kind, long sinceNanos) {}
+    private record Ended(LiveRange mapping, long atNanos) {}
 
-    private record Ended(Live mapping, long atNanos) {}
+    /** What is known of one device. */
+    private static final class Page {
+        private final AddressIndex<LiveRange> live = new AddressIndex<>(LiveRange::dmaAddr, LiveRange::sizeBytes);
+        private final ArrayDeque<Ended> ended = new ArrayDeque<>();
+    }
 
     /** How many ended mappings are remembered of each device. */
     private static final int REMEMBERED = 4096;
 
-    private static final Comparator<Long> UNSIGNED = Long::compareUnsigned;
-
     private final LongSupplier nowNanos;
-    /** By first address; without an IOMMU one buffer may be mapped several times at its one address. */
-    private final Map<Device, NavigableMap<Long, ArrayDeque<Live>>> live = new HashMap<>();
-
-    private final Map<Device, ArrayDeque<Ended>> ended = new HashMap<>();
+    private final Map<Device, Page> pages = new LinkedHashMap<>();
+    private long calls;
 
     /**
      * Makes an empty ledger.
@@ -56,11 +49,14 @@ public final class MappingLedger implements DmaListener {
         this.nowNanos = nowNanos;
     }
 
+    // ---- what it is told
+
     @Override
     public synchronized void mappedPage(
             Device device, int cpu, long physAddr, long sizeBytes, DmaDirection direction, int attrs, long dmaAddr) {
         if (dmaAddr != -1L) {
-            add(device, dmaAddr, sizeBytes, direction, "page");
+            calls++;
+            add(device, dmaAddr, sizeBytes, direction, LiveRange.Kind.PAGE, physAddr);
         }
     }
 
@@ -70,12 +66,16 @@ public final class MappingLedger implements DmaListener {
         remove(device, dmaAddr, sizeBytes);
     }
 
+    /** Where segments merged, the first entry of a segment is not known any more. */
     @Override
     public synchronized void mappedSg(
             Device device, int cpu, SgTable sg, int nents, DmaDirection direction, int attrs, int result) {
+        calls++;
+        boolean entriesAreSegments = result == nents;
         for (int i = 0; i < result; i++) {
             if (sg.dmaLengthBytes(i) != 0) {
-                add(device, sg.dmaAddr(i), sg.dmaLengthBytes(i), direction, "sg");
+                long physAddr = entriesAreSegments ? sg.physAddr(i) : LiveRange.UNKNOWN_PHYS_ADDR;
+                add(device, sg.dmaAddr(i), sg.dmaLengthBytes(i), direction, LiveRange.Kind.SG, physAddr);
             }
         }
     }
@@ -91,7 +91,14 @@ public final class MappingLedger implements DmaListener {
 
     @Override
     public synchronized void allocated(Device device, int cpu, long cpuAddr, long dmaAddr, long sizeBytes, int attrs) {
-        add(device, dmaAddr, sizeBytes, DmaDirection.BIDIRECTIONAL, "coherent");
+        calls++;
+        add(
+                device,
+                dmaAddr,
+                sizeBytes,
+                DmaDirection.BIDIRECTIONAL,
+                LiveRange.Kind.COHERENT,
+                LiveRange.UNKNOWN_PHYS_ADDR);
     }
 
     @Override
@@ -100,9 +107,20 @@ public final class MappingLedger implements DmaListener {
     }
 
     @Override
+    public synchronized void allocatedInRegion(Device device, int cpu, long cpuAddr, long dmaAddr, long sizeBytes) {
+        allocated(device, cpu, cpuAddr, dmaAddr, sizeBytes, 0);
+    }
+
+    @Override
+    public synchronized void freedInRegion(Device device, int cpu, long cpuAddr, long dmaAddr, long sizeBytes) {
+        remove(device, dmaAddr, sizeBytes);
+    }
+
+    @Override
     public synchronized void allocatedPages(
             Device device, int cpu, long physAddr, long sizeBytes, DmaDirection direction, long dmaAddr) {
-        add(device, dmaAddr, sizeBytes, direction, "pages");
+        calls++;
+        add(device, dmaAddr, sizeBytes, direction, LiveRange.Kind.PAGES, physAddr);
     }
 
     @Override
@@ -111,38 +129,75 @@ public final class MappingLedger implements DmaListener {
         remove(device, dmaAddr, sizeBytes);
     }
 
-    private void add(Device device, long dmaAddr, long sizeBytes, DmaDirection direction, String kind) {
-        liveOf(device)
-                .computeIfAbsent(dmaAddr, a -> new ArrayDeque<>())
-                .addLast(new Live(device, dmaAddr, sizeBytes, direction, kind, nowNanos.getAsLong()));
+    private void add(
+            Device device, long dmaAddr, long sizeBytes, DmaDirection direction, LiveRange.Kind kind, long physAddr) {
+        pageOf(device)
+                .live
+                .add(new LiveRange(
+                        device, dmaAddr, sizeBytes, direction, kind, physAddr, "", calls, nowNanos.getAsLong()));
     }
 
+    /** Of several that begin there, the one of that size; else the first, as the kernel would take any. */
     private void remove(Device device, long dmaAddr, long sizeBytes) {
-        @Nullable ArrayDeque<Live> there = liveOf(device).get(dmaAddr);
-        if (there == null) {
+        Page page = pageOf(device);
+        Collection<LiveRange> there = page.live.startingAt(dmaAddr);
+        if (there.isEmpty()) {
             return;
         }
-        Live gone = there.stream()
-                .filter(mapping -> mapping.sizeBytes() == sizeBytes)
+        LiveRange gone = there.stream()
+                .filter(range -> range.sizeBytes() == sizeBytes)
                 .findFirst()
-                .orElseGet(there::getFirst);
-        there.removeFirstOccurrence(gone);
-        if (there.isEmpty()) {
-            liveOf(device).remove(dmaAddr);
+                .orElseGet(() -> there.iterator().next());
+        page.live.remove(gone);
+        if (page.ended.size() == REMEMBERED) {
+            page.ended.removeLast();
         }
-        remember(gone);
+        page.ended.addFirst(new Ended(gone, nowNanos.getAsLong()));
     }
 
-    private void remember(Live gone) {
-        ArrayDeque<Ended> past = ended.computeIfAbsent(gone.device(), d -> new ArrayDeque<>());
-        if (past.size() == REMEMBERED) {
-            past.removeLast();
-        }
-        past.addFirst(new Ended(gone, nowNanos.getAsLong()));
+    private Page pageOf(Device device) {
+        return pages.computeIfAbsent(device, d -> new Page());
     }
 
-    private NavigableMap<Long, ArrayDeque<Live>> liveOf(Device device) {
-        return live.computeIfAbsent(device, d -> new TreeMap<>(UNSIGNED));
+    // ---- owners
+
+    /**
+     * Says who a live range is for.
+     *
+     * @param device whose range
+     * @param dmaAddr where it begins; of several the latest
+     * @param owner a word for the owner
+     * @return false when nothing begins there
+     */
+    public synchronized boolean tag(Device device, long dmaAddr, String owner) {
+        AddressIndex<LiveRange> live = pageOf(device).live;
+        LiveRange latest = live.startingAt(dmaAddr).stream()
+                .reduce((earlier, later) -> later)
+                .orElse(null);
+        if (latest == null) {
+            return false;
+        }
+        live.remove(latest);
+        live.add(latest.of(owner));
+        return true;
+    }
+
+    /**
+     * What each owner holds.
+     *
+     * @return the accounts by owner in alphabetical order; what nobody tagged comes first, under an empty name
+     */
+    public synchronized List<OwnerAccount> accounts() {
+        Map<String, OwnerAccount> accounts = new TreeMap<>();
+        forEachLive(range -> accounts.compute(
+                range.owner(), (owner, so) -> (so == null ? OwnerAccount.none(owner) : so).and(range)));
+        return List.copyOf(accounts.values());
+    }
+
+    // ---- what is there
+
+    private void forEachLive(Consumer<LiveRange> visitor) {
+        pages.values().forEach(page -> page.live.forEach(visitor));
     }
 
     /**
@@ -151,10 +206,18 @@ public final class MappingLedger implements DmaListener {
      * @return over all devices
      */
     public synchronized int liveCount() {
-        return live.values().stream()
-                .flatMap(byAddr -> byAddr.values().stream())
-                .mapToInt(ArrayDeque::size)
-                .sum();
+        return pages.values().stream().mapToInt(page -> page.live.size()).sum();
+    }
+
+    /**
+     * All live ranges.
+     *
+     * @return a copy, by device in the order of their first call, then by ascending address
+     */
+    public synchronized List<LiveRange> live() {
+        List<LiveRange> all = new ArrayList<>();
+        forEachLive(all::add);
+        return all;
     }
 
     /**
@@ -164,10 +227,48 @@ public final class MappingLedger implements DmaListener {
      * @param dmaAddr the address
      * @return the range, or null when none starts at or below the address
      */
-    public synchronized @Nullable Live nearestBelow(Device device, long dmaAddr) {
-        Map.@Nullable Entry<Long, ArrayDeque<Live>> entry = liveOf(device).floorEntry(dmaAddr);
-        return entry == null ? null : entry.getValue().getLast();
+    public synchronized @Nullable LiveRange nearestBelow(Device device, long dmaAddr) {
+        return pageOf(device).live.atOrBelow(dmaAddr);
     }
+
+    /**
+     * How much of an access lies in the mapping that it begins in. The segments of one list count as one mapping where
+     * they follow each other; another mapping behind it is somebody else's.
+     *
+     * @param device who accesses
+     * @param dmaAddr first byte
+     * @param sizeBytes length
+     * @return bytes from the first on, the most over all mappings that it may belong to; 0 when it begins in none
+     */
+    public synchronized long bytesInside(Device device, long dmaAddr, long sizeBytes) {
+        AddressIndex<LiveRange> live = pageOf(device).live;
+        List<LiveRange> candidates = new ArrayList<>();
+        live.forEachContaining(dmaAddr, candidates::add);
+        long most = 0;
+        for (LiveRange range : candidates) {
+            most = Addresses.max(most, bytesInside(live, range, dmaAddr, sizeBytes));
+        }
+        return most;
+    }
+
+    private static long bytesInside(AddressIndex<LiveRange> live, LiveRange range, long dmaAddr, long sizeBytes) {
+        long inside = range.bytesFrom(dmaAddr);
+        LiveRange segment = range;
+        while (segment != null && Addresses.lessThan(inside, sizeBytes)) {
+            segment = next(live, range.call(), dmaAddr + inside);
+            inside += segment == null ? 0 : segment.sizeBytes();
+        }
+        return Addresses.min(inside, sizeBytes);
+    }
+
+    private static @Nullable LiveRange next(AddressIndex<LiveRange> live, long call, long dmaAddr) {
+        return live.startingAt(dmaAddr).stream()
+                .filter(range -> range.call() == call)
+                .findFirst()
+                .orElse(null);
+    }
+
+    // ---- what a person needs
 
     /**
      * Says of a fault what a person needs.
@@ -176,28 +277,37 @@ public final class MappingLedger implements DmaListener {
      * @return one line
      */
     public synchronized String describe(BusFault fault) {
-        return fault + nearest(fault.device(), fault.dmaAddr()) + lastUnmap(fault.device(), fault.dmaAddr());
+        return fault + describe(fault.device(), fault.dmaAddr());
+    }
+
+    /**
+     * Says what lies nearest to an address, and when it was unmapped.
+     *
+     * @param device whose address
+     * @param dmaAddr the address
+     * @return phrases, each after a semicolon
+     */
+    public synchronized String describe(Device device, long dmaAddr) {
+        return nearest(device, dmaAddr) + lastUnmap(device, dmaAddr);
     }
 
     private String nearest(Device device, long dmaAddr) {
-        @Nullable Live below = nearestBelow(device, dmaAddr);
+        LiveRange below = nearestBelow(device, dmaAddr);
         if (below == null) {
             return "; no live mapping of " + device.name() + " starts at or below it";
         }
         long past = dmaAddr - below.dmaAddr() - below.sizeBytes();
-        String where = Addresses.lessThan(dmaAddr - below.dmaAddr(), below.sizeBytes())
-                ? "inside"
-                : Long.toUnsignedString(past + 1) + " bytes past the end of";
-        return "; " + where + " " + below.kind() + " mapping " + Addresses.hex(below.dmaAddr()) + "+"
-                + Addresses.hex(below.sizeBytes()) + " " + below.direction();
+        String where =
+                below.bytesFrom(dmaAddr) != 0 ? "inside" : Long.toUnsignedString(past + 1) + " bytes past the end of";
+        return "; " + where + " " + below.describe();
     }
 
     private String lastUnmap(Device device, long dmaAddr) {
-        for (Ended latestFirst : ended.getOrDefault(device, new ArrayDeque<>())) {
-            Live mapping = latestFirst.mapping();
-            if (Addresses.lessThan(dmaAddr - mapping.dmaAddr(), mapping.sizeBytes())) {
+        for (Ended latestFirst : pageOf(device).ended) {
+            if (latestFirst.mapping().bytesFrom(dmaAddr) != 0) {
                 long ago = nowNanos.getAsLong() - latestFirst.atNanos();
-                return "; that address was unmapped " + ago + " ns ago";
+                String owner = latestFirst.mapping().owner();
+                return "; that address was unmapped " + ago + " ns ago" + (owner.isEmpty() ? "" : ", held by " + owner);
             }
         }
         return "";

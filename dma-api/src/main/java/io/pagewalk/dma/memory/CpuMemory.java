@@ -1,16 +1,19 @@
 package io.pagewalk.dma.memory;
 
 import java.nio.ByteBuffer;
+import java.nio.ReadOnlyBufferException;
+import java.util.Arrays;
 import java.util.Objects;
+import org.jspecify.annotations.Nullable;
 
 /**
  * The bytes of a machine's RAM, as software sees them: what users of the library, processes and bounce copies read and
  * write. Devices see {@link PhysicalMemory}.
  *
- * <p>Here both are the same bytes at once. They part where a CPU keeps written bytes in a cache that a device does not
- * snoop; a write-back cache can be put inside this class without its callers noticing, and that is why software must
- * not go around it. {@link #view} is the exception: nothing can stand between a view and memory, so it would be refused
- * while there is a cache.
+ * <p>Without a cache both are the same bytes at once, and a call pays one test. With one ({@link #cache}) they part
+ * where the cache holds a line: a device that does not snoop reaches around it, and what it writes or has to read
+ * arrives by the maintenance that map, unmap and sync do. {@link #view} is refused then, since nothing can stand
+ * between a view and memory.
  *
  * <p>Addresses, alignment, errors, atomicity and thread-safety are those of {@link PhysicalMemory}: an access outside
  * RAM throws {@link IllegalArgumentException} and changes nothing.
@@ -18,6 +21,7 @@ import java.util.Objects;
 public final class CpuMemory {
 
     private final PhysicalMemory memory;
+    private final @Nullable CpuCache cache;
 
     /**
      * Makes the CPUs' view of a memory.
@@ -26,6 +30,38 @@ public final class CpuMemory {
      */
     public CpuMemory(PhysicalMemory memory) {
         this.memory = Objects.requireNonNull(memory, "memory");
+        this.cache = null;
+    }
+
+    /**
+     * Makes the CPUs' view of a memory through a cache.
+     *
+     * @param memory the bytes
+     * @param options the cache
+     * @throws IllegalArgumentException if a range of RAM does not consist of whole lines
+     */
+    public CpuMemory(PhysicalMemory memory, CpuCacheOptions options) {
+        this.memory = memory;
+        this.cache = new CpuCache(memory, options);
+    }
+
+    /**
+     * The cache in between.
+     *
+     * @return the cache, or null when there is none
+     */
+    public @Nullable CpuCache cache() {
+        return cache;
+    }
+
+    /**
+     * The same memory as software sees it through a mapping without caching, such as that of coherent memory of a
+     * device that does not snoop.
+     *
+     * @return this, when there is no cache
+     */
+    public CpuMemory uncached() {
+        return cache == null ? this : new CpuMemory(memory);
     }
 
     /**
@@ -46,7 +82,7 @@ public final class CpuMemory {
      * @return their little-endian value
      */
     public long getLong(long physAddr) {
-        return memory.getLong(physAddr);
+        return cache == null ? memory.getLong(physAddr) : cache.getWord(physAddr, Long.BYTES);
     }
 
     /**
@@ -56,7 +92,7 @@ public final class CpuMemory {
      * @return their little-endian value
      */
     public int getInt(long physAddr) {
-        return memory.getInt(physAddr);
+        return cache == null ? memory.getInt(physAddr) : (int) cache.getWord(physAddr, Integer.BYTES);
     }
 
     /**
@@ -66,7 +102,7 @@ public final class CpuMemory {
      * @return their little-endian value
      */
     public short getShort(long physAddr) {
-        return memory.getShort(physAddr);
+        return cache == null ? memory.getShort(physAddr) : (short) cache.getWord(physAddr, Short.BYTES);
     }
 
     /**
@@ -76,7 +112,7 @@ public final class CpuMemory {
      * @return its value
      */
     public byte getByte(long physAddr) {
-        return memory.getByte(physAddr);
+        return cache == null ? memory.getByte(physAddr) : (byte) cache.getWord(physAddr, 1);
     }
 
     /**
@@ -86,7 +122,11 @@ public final class CpuMemory {
      * @param value what they become, little-endian
      */
     public void putLong(long physAddr, long value) {
-        memory.putLong(physAddr, value);
+        if (cache == null) {
+            memory.putLong(physAddr, value);
+        } else {
+            cache.putWord(physAddr, value, Long.BYTES);
+        }
     }
 
     /**
@@ -96,7 +136,11 @@ public final class CpuMemory {
      * @param value what they become, little-endian
      */
     public void putInt(long physAddr, int value) {
-        memory.putInt(physAddr, value);
+        if (cache == null) {
+            memory.putInt(physAddr, value);
+        } else {
+            cache.putWord(physAddr, value, Integer.BYTES);
+        }
     }
 
     /**
@@ -106,7 +150,11 @@ public final class CpuMemory {
      * @param value what they become, little-endian
      */
     public void putShort(long physAddr, short value) {
-        memory.putShort(physAddr, value);
+        if (cache == null) {
+            memory.putShort(physAddr, value);
+        } else {
+            cache.putWord(physAddr, value, Short.BYTES);
+        }
     }
 
     /**
@@ -116,7 +164,11 @@ public final class CpuMemory {
      * @param value what it becomes
      */
     public void putByte(long physAddr, byte value) {
-        memory.putByte(physAddr, value);
+        if (cache == null) {
+            memory.putByte(physAddr, value);
+        } else {
+            cache.putWord(physAddr, value, 1);
+        }
     }
 
     /**
@@ -127,7 +179,7 @@ public final class CpuMemory {
      * @throws IllegalArgumentException if the address is not a multiple of 8 or not RAM
      */
     public long getLongAcquire(long physAddr) {
-        return memory.getLongAcquire(physAddr);
+        return cache == null ? memory.getLongAcquire(physAddr) : cache.getAligned(physAddr);
     }
 
     /**
@@ -138,7 +190,11 @@ public final class CpuMemory {
      * @throws IllegalArgumentException if the address is not a multiple of 8 or not RAM
      */
     public void putLongRelease(long physAddr, long value) {
-        memory.putLongRelease(physAddr, value);
+        if (cache == null) {
+            memory.putLongRelease(physAddr, value);
+        } else {
+            cache.putAligned(physAddr, value);
+        }
     }
 
     /**
@@ -151,7 +207,9 @@ public final class CpuMemory {
      * @throws IllegalArgumentException if the address is not a multiple of 8 or not RAM
      */
     public boolean compareAndSetLong(long physAddr, long expected, long value) {
-        return memory.compareAndSetLong(physAddr, expected, value);
+        return cache == null
+                ? memory.compareAndSetLong(physAddr, expected, value)
+                : cache.compareAndExchange(physAddr, expected, value) == expected;
     }
 
     /**
@@ -164,7 +222,9 @@ public final class CpuMemory {
      * @throws IllegalArgumentException if the address is not a multiple of 8 or not RAM
      */
     public long compareAndExchangeLong(long physAddr, long expected, long value) {
-        return memory.compareAndExchangeLong(physAddr, expected, value);
+        return cache == null
+                ? memory.compareAndExchangeLong(physAddr, expected, value)
+                : cache.compareAndExchange(physAddr, expected, value);
     }
 
     /**
@@ -176,7 +236,7 @@ public final class CpuMemory {
      * @throws IllegalArgumentException if the address is not a multiple of 8 or not RAM
      */
     public long getAndAddLong(long physAddr, long delta) {
-        return memory.getAndAddLong(physAddr, delta);
+        return cache == null ? memory.getAndAddLong(physAddr, delta) : cache.getAndAdd(physAddr, delta);
     }
 
     /**
@@ -189,7 +249,11 @@ public final class CpuMemory {
      * @throws IndexOutOfBoundsException if the array is too short; nothing is read then
      */
     public void read(long physAddr, byte[] dst, int dstOffset, int length) {
-        memory.read(physAddr, dst, dstOffset, length);
+        if (cache == null) {
+            memory.read(physAddr, dst, dstOffset, length);
+        } else {
+            cache.read(physAddr, dst, dstOffset, length);
+        }
     }
 
     /**
@@ -203,7 +267,21 @@ public final class CpuMemory {
      * @throws java.nio.ReadOnlyBufferException if the buffer cannot be written; nothing is read then
      */
     public void read(long physAddr, ByteBuffer dst, int dstOffset, int length) {
-        memory.read(physAddr, dst, dstOffset, length);
+        if (cache == null) {
+            memory.read(physAddr, dst, dstOffset, length);
+        } else {
+            readThrough(cache, physAddr, dst, dstOffset, length);
+        }
+    }
+
+    private static void readThrough(CpuCache cache, long physAddr, ByteBuffer dst, int dstOffset, int length) {
+        Objects.checkFromIndexSize(dstOffset, length, dst.limit());
+        if (dst.isReadOnly()) {
+            throw new ReadOnlyBufferException();
+        }
+        byte[] bytes = new byte[length];
+        cache.read(physAddr, bytes, 0, length);
+        dst.put(dstOffset, bytes);
     }
 
     /**
@@ -216,7 +294,11 @@ public final class CpuMemory {
      * @throws IndexOutOfBoundsException if the array is too short; nothing is written then
      */
     public void write(long physAddr, byte[] src, int srcOffset, int length) {
-        memory.write(physAddr, src, srcOffset, length);
+        if (cache == null) {
+            memory.write(physAddr, src, srcOffset, length);
+        } else {
+            cache.write(physAddr, src, srcOffset, length);
+        }
     }
 
     /**
@@ -229,7 +311,18 @@ public final class CpuMemory {
      * @throws IndexOutOfBoundsException if the buffer's limit is too low; nothing is written then
      */
     public void write(long physAddr, ByteBuffer src, int srcOffset, int length) {
-        memory.write(physAddr, src, srcOffset, length);
+        if (cache == null) {
+            memory.write(physAddr, src, srcOffset, length);
+        } else {
+            writeThrough(cache, physAddr, src, srcOffset, length);
+        }
+    }
+
+    private static void writeThrough(CpuCache cache, long physAddr, ByteBuffer src, int srcOffset, int length) {
+        Objects.checkFromIndexSize(srcOffset, length, src.limit());
+        byte[] bytes = new byte[length];
+        src.get(srcOffset, bytes);
+        cache.write(physAddr, bytes, 0, length);
     }
 
     /**
@@ -240,7 +333,11 @@ public final class CpuMemory {
      * @param sizeBytes how many
      */
     public void copy(long srcPhysAddr, long dstPhysAddr, long sizeBytes) {
-        memory.copy(srcPhysAddr, dstPhysAddr, sizeBytes);
+        if (cache == null) {
+            memory.copy(srcPhysAddr, dstPhysAddr, sizeBytes);
+        } else {
+            cache.copy(srcPhysAddr, dstPhysAddr, sizeBytes);
+        }
     }
 
     /**
@@ -251,7 +348,11 @@ public final class CpuMemory {
      * @param value what they become
      */
     public void fill(long physAddr, long sizeBytes, byte value) {
-        memory.fill(physAddr, sizeBytes, value);
+        if (cache == null) {
+            memory.fill(physAddr, sizeBytes, value);
+        } else {
+            cache.fill(physAddr, sizeBytes, value);
+        }
     }
 
     /**
@@ -261,7 +362,11 @@ public final class CpuMemory {
      * @param sizeBytes how many bytes
      */
     public void zero(long physAddr, long sizeBytes) {
-        memory.zero(physAddr, sizeBytes);
+        if (cache == null) {
+            memory.zero(physAddr, sizeBytes);
+        } else {
+            cache.fill(physAddr, sizeBytes, (byte) 0);
+        }
     }
 
     /**
@@ -275,7 +380,16 @@ public final class CpuMemory {
      * @throws IndexOutOfBoundsException if the array is too short
      */
     public int mismatch(long physAddr, byte[] expected, int index, int length) {
-        return memory.mismatch(physAddr, expected, index, length);
+        return cache == null
+                ? memory.mismatch(physAddr, expected, index, length)
+                : mismatchThrough(cache, physAddr, expected, index, length);
+    }
+
+    private static int mismatchThrough(CpuCache cache, long physAddr, byte[] expected, int index, int length) {
+        Objects.checkFromIndexSize(index, length, expected.length);
+        byte[] bytes = new byte[length];
+        cache.read(physAddr, bytes, 0, length);
+        return Arrays.mismatch(bytes, 0, length, expected, index, index + length);
     }
 
     /**
@@ -289,8 +403,13 @@ public final class CpuMemory {
      *     {@linkplain PhysicalMemory#contiguousRegion contiguous region}
      * @return a little-endian buffer over the range, at position 0
      * @throws IllegalArgumentException if the range is empty, not RAM, or crosses chunks outside a contiguous region
+     * @throws IllegalStateException if there is a cache
      */
     public ByteBuffer view(long physAddr, long sizeBytes) {
+        if (cache != null) {
+            throw new IllegalStateException(
+                    "no view of " + Addresses.hexRange(physAddr, sizeBytes) + ": the machine has a CPU cache");
+        }
         return memory.view(physAddr, sizeBytes);
     }
 }

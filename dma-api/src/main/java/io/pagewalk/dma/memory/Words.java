@@ -20,4 +20,16 @@ final class Words {
     static final VarHandle ARRAY_LONG = MethodHandles.byteArrayViewVarHandle(long[].class, ByteOrder.LITTLE_ENDIAN);
 
     private Words() {}
+
+    /** The word that eight bytes are. */
+    static long fromBytes(byte[] bytes) {
+        return (long) ARRAY_LONG.get(bytes, 0);
+    }
+
+    /** The eight bytes of a word. */
+    static byte[] toBytes(long word) {
+        byte[] bytes = new byte[Long.BYTES];
+        ARRAY_LONG.set(bytes, 0, word);
+        return bytes;
+    }
 }

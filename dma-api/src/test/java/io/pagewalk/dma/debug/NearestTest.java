@@ -52,7 +52,7 @@ class NearestTest {
             assertThat(n.distanceBytes()).isEqualTo(0x1000);
         });
         feed.map(0x1ff0, 8, TO_DEVICE);
-        assertThat(near(0x2000).position()).as("beyond 64 starts nobody looks").isEqualTo(Position.ABOVE);
+        assertThat(near(0x2000).position()).as("however many start between").isEqualTo(Position.INSIDE);
     }
 
     @Test

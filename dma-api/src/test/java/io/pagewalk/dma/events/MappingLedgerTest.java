@@ -152,7 +152,7 @@ class MappingLedgerTest {
         assertThat(ledger.liveCount()).isZero();
         dma.alloc(0x1000);
 
-        assertThat(describe(0x4fff)).startsWith("; inside coherent mapping 0x4000+0x1000 BIDIRECTIONAL; that address");
+        assertThat(describe(0x4fff)).startsWith("; inside coherent memory 0x4000+0x1000 BIDIRECTIONAL; that address");
     }
 
     @Test
@@ -161,7 +161,8 @@ class MappingLedgerTest {
         dma.mapPage(0x1000, 0x100, DmaDirection.TO_DEVICE, 0);
 
         assertThat(ledger.nearestBelow(world.device, 0x2000))
-                .isEqualTo(new MappingLedger.Live(world.device, 0x1000, 0x100, DmaDirection.TO_DEVICE, "page", 42));
+                .isEqualTo(new LiveRange(
+                        world.device, 0x1000, 0x100, DmaDirection.TO_DEVICE, LiveRange.Kind.PAGE, 0x1000, "", 1, 42));
     }
 
     @Test
@@ -172,5 +173,125 @@ class MappingLedgerTest {
         assertThat(describe(0x1010)).isEqualTo("; no live mapping of nic starts at or below it");
         assertThat(Objects.requireNonNull(ledger.nearestBelow(other, 0x1010)).device())
                 .isSameAs(other);
+    }
+
+    // ---- owners
+
+    @Test
+    void aTagNamesTheOwnerFromNowOnAndAfterTheUnmap() {
+        dma.mapPage(0x1000, 0x100, DmaDirection.TO_DEVICE, 0);
+        dma.tag(0x1000, "rx ring");
+
+        assertThat(describe(0x1000)).isEqualTo("; inside page mapping 0x1000+0x100 TO_DEVICE of rx ring");
+        dma.unmapPage(0x1000, 0x100, DmaDirection.TO_DEVICE, 0);
+        assertThat(describe(0x1000)).endsWith("; that address was unmapped 0 ns ago, held by rx ring");
+    }
+
+    @Test
+    void aTagNamesTheLatestOfSeveralAndNothingWhereNothingBegins() {
+        dma.mapPage(0x1000, 0x100, DmaDirection.TO_DEVICE, 0);
+        dma.mapPage(0x1000, 0x200, DmaDirection.TO_DEVICE, 0);
+
+        assertThat(ledger.tag(world.device, 0x1000, "second")).isTrue();
+        assertThat(ledger.tag(world.device, 0x1001, "nobody")).isFalse();
+        assertThat(ledger.live())
+                .extracting(range -> range.sizeBytes() + " " + range.owner() + " " + range.call())
+                .containsExactly("256  1", "512 second 2");
+    }
+
+    @Test
+    void accountsAddUpAndWhatNobodyTaggedComesFirst() {
+        dma.mapPage(0x1000, 0x100, DmaDirection.TO_DEVICE, 0);
+        dma.map(0x8000, 0x40, DmaDirection.TO_DEVICE).ownedBy("tx");
+        dma.map(0x9000, 0x50, DmaDirection.TO_DEVICE).ownedBy("tx");
+        dma.tag(dma.alloc(0x1000).dmaAddr(), "rx");
+        SgTable sg = new SgTable(2).add(0x20000, 0x10).add(0x30000, 0x20);
+        dma.mapSgTable(sg, DmaDirection.FROM_DEVICE, 0);
+        dma.tag(sg, "rx");
+
+        assertThat(ledger.accounts())
+                .containsExactly(
+                        new OwnerAccount("", 1, 0x100, 0, 0),
+                        new OwnerAccount("rx", 2, 0x30, 1, 0x1000),
+                        new OwnerAccount("tx", 2, 0x90, 0, 0));
+        dma.unmapSgTable(sg, DmaDirection.FROM_DEVICE, 0);
+        assertThat(ledger.accounts().get(1)).isEqualTo(new OwnerAccount("rx", 0, 0, 1, 0x1000));
+    }
+
+    @Test
+    void withoutALedgerATagIsNoError() {
+        World plain = World.make(World.builder());
+        plain.dma.tag(0x1000, "nobody");
+
+        assertThat(plain.machine.ledger()).isNull();
+    }
+
+    @Test
+    void aMachineHasTheLedgerThatItsBuilderAsksForOrThatListens() {
+        assertThat(world.machine.ledger()).isSameAs(ledger);
+        World asked = World.make(World.builder().ledger());
+        asked.dma.mapPage(0x1000, 0x100, DmaDirection.TO_DEVICE, 0);
+
+        assertThat(Objects.requireNonNull(asked.machine.ledger()).liveCount()).isEqualTo(1);
+        assertThat(asked.machine.strayAccesses()).isNull();
+    }
+
+    // ---- how much of an access is inside
+
+    private long inside(long dmaAddr, long sizeBytes) {
+        return ledger.bytesInside(world.device, dmaAddr, sizeBytes);
+    }
+
+    @Test
+    void anAccessIsInsideAsFarAsItsMappingReaches() {
+        dma.mapPage(0x1000, 0x100, DmaDirection.TO_DEVICE, 0);
+
+        assertThat(inside(0x1000, 0x100)).isEqualTo(0x100);
+        assertThat(inside(0x1000, 0x101)).isEqualTo(0x100);
+        assertThat(inside(0x10ff, 8)).isEqualTo(1);
+        assertThat(inside(0x1100, 8)).isZero();
+        assertThat(inside(0xfff, 8)).isZero();
+    }
+
+    @Test
+    void theMappingBehindItIsSomebodyElsesAndTheNextSegmentIsNot() {
+        dma.mapPage(0x1000, 0x100, DmaDirection.TO_DEVICE, 0);
+        dma.mapPage(0x1100, 0x100, DmaDirection.TO_DEVICE, 0);
+        SgTable sg = new SgTable(3).add(0x5000, 0x100).add(0x5100, 0x80).add(0x5200, 0x80);
+        dma.mapSgTable(sg, DmaDirection.TO_DEVICE, 0);
+
+        assertThat(inside(0x10f0, 0x20)).isEqualTo(0x10);
+        assertThat(inside(0x5010, 0x170)).isEqualTo(0x170);
+        assertThat(inside(0x5010, 0x171)).as("a hole follows").isEqualTo(0x170);
+    }
+
+    @Test
+    void ofMappingsThatOverlapTheOneThatReachesFurthestCounts() {
+        dma.mapPage(0x1000, 0x4000, DmaDirection.TO_DEVICE, 0);
+        dma.mapPage(0x1800, 0x100, DmaDirection.TO_DEVICE, 0);
+        dma.mapPage(0x1800, 0x200, DmaDirection.TO_DEVICE, 0);
+
+        assertThat(inside(0x1810, 0x1000)).isEqualTo(0x1000);
+        assertThat(inside(0x1810, 0x4000)).isEqualTo(0x37f0);
+    }
+
+    @Test
+    void whatLiveRangesAreCalled() {
+        assertThat(LiveRange.Kind.PAGES.isAllocation()).isTrue();
+        assertThat(LiveRange.Kind.COHERENT.isAllocation()).isTrue();
+        assertThat(LiveRange.Kind.SG.isAllocation()).isFalse();
+        assertThat(LiveRange.Kind.PAGES.label()).isEqualTo("pages");
+    }
+
+    @Test
+    void aSegmentOfSeveralEntriesHasNoPhysicalAddress() {
+        SgTable sg = new SgTable(2).add(0x1000, 0x100).add(0x3000, 0x200);
+        dma.mapSgTable(sg, DmaDirection.TO_DEVICE, 0);
+        assertThat(ledger.live()).extracting(LiveRange::physAddr).containsExactly(0x1000L, 0x3000L);
+        dma.unmapSgTable(sg, DmaDirection.TO_DEVICE, 0);
+        world.backend.onMapSg = nents -> 1;
+        dma.mapSgTable(sg, DmaDirection.TO_DEVICE, 0);
+
+        assertThat(ledger.live()).extracting(LiveRange::physAddr).containsExactly(LiveRange.UNKNOWN_PHYS_ADDR);
     }
 }

@@ -227,6 +227,7 @@ enum ArchitectureRule {
                 .or(simpleName("VtdCapability"))
                 .or(simpleName("VtdFaultReason"))
                 .or(simpleName("VtdFeatures"))
+                .or(simpleName("StaleUseListener"))
                 .or(simpleName("VtdUnit"));
 
         private UnitDoor() {}

@@ -52,6 +52,16 @@ public record Preflight(MemlockBudget before, MemlockBudget after, List<Outcome>
         public boolean fits() {
             return errno == 0;
         }
+
+        /**
+         * Says whether no limit would let it in: the range leaves 64 bits, has no page, or has more than 2^32-1. With a
+         * limit of 0 the errno does not tell, since that is looked at first (rdma:UMEM-4, UMEM-8).
+         *
+         * @return true when a limit cannot help
+         */
+        public boolean isWrongInItself() {
+            return new MemlockBudget(0, true, 0).judge(request.userAddr, request.sizeBytes) != 0;
+        }
     }
 
     /** Copies the list. */
@@ -107,7 +117,7 @@ public record Preflight(MemlockBudget before, MemlockBudget after, List<Outcome>
 
     /**
      * The smallest RLIMIT_MEMLOCK with which everything could be registered that a limit can refuse: requests that are
-     * wrong in themselves (-EINVAL) are left out.
+     * wrong in themselves are left out.
      *
      * @return bytes, unsigned; all ones when no number is large enough
      */
@@ -127,7 +137,7 @@ public record Preflight(MemlockBudget before, MemlockBudget after, List<Outcome>
     private long neededBytes(boolean aligned) {
         long pages = before.pinnedPages();
         for (Outcome outcome : outcomes) {
-            if (outcome.errno != -Errno.EINVAL) {
+            if (!outcome.isWrongInItself()) {
                 long each = aligned ? Math.max(1, outcome.alignedPagesEach) : outcome.pagesEach;
                 long high = Math.multiplyHigh(each, outcome.request.count);
                 long sum = pages + each * outcome.request.count;

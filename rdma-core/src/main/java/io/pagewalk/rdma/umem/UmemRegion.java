@@ -122,7 +122,7 @@ public sealed class UmemRegion permits Umem {
      */
     public final long dmaOffset(long pageSize) {
         requirePowerOfTwo(pageSize);
-        return (table.dmaAddr(0) + offset()) & (pageSize - 1);
+        return (firstDmaAddr() + offset()) & (pageSize - 1);
     }
 
     private static void requirePowerOfTwo(long pageSize) {
@@ -165,7 +165,7 @@ public sealed class UmemRegion permits Umem {
      * @throws IndexOutOfBoundsException when the list is empty, as after a release; nothing changes then
      */
     public final long findBestPgoff(long pageSizes, long offsetMask) {
-        return findBestPgsz(pageSizes, (table.dmaAddr(0) + offset()) & offsetMask);
+        return findBestPgsz(pageSizes, (firstDmaAddr() + offset()) & offsetMask);
     }
 
     /**
@@ -173,11 +173,11 @@ public sealed class UmemRegion permits Umem {
      * registered counts, not what the process has there now.
      *
      * @param addr an address of the process
-     * @return the physical address, or {@link #NOWHERE} outside the region's pages
+     * @return the physical address, or {@link #NOWHERE} outside the region's pages and after a release
      */
     public final long physAddr(long addr) {
         long left = addr - (userAddr & Addresses.PAGE_MASK);
-        for (int i = 0; i < table.origNents(); i++) {
+        for (int i = 0; i < heldOf(table.origNents()); i++) {
             if (Addresses.lessThan(left, table.lengthBytes(i))) {
                 return table.physAddr(i) + left;
             }
@@ -190,17 +190,28 @@ public sealed class UmemRegion permits Umem {
      * DMA address by which the device reaches an address of the process: both maps in one (rdma:UMEM-31).
      *
      * @param addr an address of the process
-     * @return the DMA address, or {@link #NOWHERE} outside the region's pages
+     * @return the DMA address, or {@link #NOWHERE} outside the region's pages and after a release
      */
     public final long dmaAddr(long addr) {
         long left = addr - (userAddr & Addresses.PAGE_MASK);
-        for (int i = 0; i < table.nents(); i++) {
+        for (int i = 0; i < heldOf(table.nents()); i++) {
             if (Addresses.lessThan(left, table.dmaLengthBytes(i))) {
                 return table.dmaAddr(i) + left;
             }
             left -= table.dmaLengthBytes(i);
         }
         return NOWHERE;
+    }
+
+    /** A list that was freed keeps its counts and has no entries any more. */
+    private int heldOf(int count) {
+        return Math.min(count, table.entries());
+    }
+
+    /** Where the device sees the first page. */
+    private long firstDmaAddr() {
+        Objects.checkIndex(0, table.entries());
+        return table.dmaAddr(0);
     }
 
     @Override

@@ -248,12 +248,15 @@ public final class Umems {
 
     private void unpinAndFree(Umem umem, boolean dirty) {
         SgTable table = umem.table();
-        for (int i = 0; i < table.origNents(); i++) {
-            long firstPfn = table.pageAddr(i) >>> Addresses.PAGE_SHIFT;
-            long nrPages = Addresses.alignUp(table.lengthBytes(i), PAGE_BYTES) >>> Addresses.PAGE_SHIFT;
-            pins.unpinUserPageRangeDirtyLock(firstPfn, nrPages, dirty);
+        try {
+            for (int i = 0; i < table.origNents(); i++) {
+                long firstPfn = table.pageAddr(i) >>> Addresses.PAGE_SHIFT;
+                long nrPages = Addresses.alignUp(table.lengthBytes(i), PAGE_BYTES) >>> Addresses.PAGE_SHIFT;
+                pins.unpinUserPageRangeDirtyLock(firstPfn, nrPages, dirty);
+            }
+        } finally {
+            lists.freeAppendTable(umem.append());
         }
-        lists.freeAppendTable(umem.append());
     }
 
     // ---- releasing
@@ -263,7 +266,8 @@ public final class Umems {
      * (rdma:UMEM-22). Pages of a writable registration are dirty afterwards, written or not.
      *
      * @param umem the registration; null does nothing
-     * @throws IllegalStateException when it was released already, or is another machine's; nothing changes then
+     * @throws IllegalStateException when it was released already, or is another machine's; nothing changes then. Also
+     *     when a page was unpinned by other hands; list and charge are given back then, and pages behind it stay pinned
      */
     public void release(@Nullable Umem umem) {
         if (umem != null) {
@@ -277,7 +281,8 @@ public final class Umems {
      * @param umem the registration
      * @param cpu who calls
      * @throws IllegalStateException when it was released already, or is another machine's; nothing changes then. Also
-     *     when the machine is closed and its IOMMU cannot unmap any more; the pages and the charge are given back then
+     *     when the machine is closed and its IOMMU cannot unmap any more; the pages and the charge are given back then,
+     *     and when a page was unpinned by other hands, as {@link #release(Umem)} says
      * @throws IndexOutOfBoundsException when there is no such CPU; nothing changes then
      */
     public void release(Umem umem, int cpu) {
@@ -289,7 +294,14 @@ public final class Umems {
         try {
             dma.unmapSgTable(umem.table(), DmaDirection.BIDIRECTIONAL, DmaAttrs.NONE);
         } finally {
+            giveBack(umem);
+        }
+    }
+
+    private void giveBack(Umem umem) {
+        try {
             unpinAndFree(umem, umem.isWritable());
+        } finally {
             umem.owner().subPinnedVm(umem.numPages());
             umem.owner().drop();
         }

@@ -306,6 +306,39 @@ class HostileRegistrationTest {
         child.exit();
     }
 
+    @ParameterizedTest
+    @ValueSource(strings = {"direct", "swiotlb", "iommu-strict", "iommu-lazy", "virt"})
+    @DisplayName("rdma:UMEM-31: after a release no address leads anywhere")
+    void whatIsReleasedLeadsNowhere(String backend) {
+        UmemWorld bus = UmemWorld.onBus(UmemWorld.builder(backend), DeviceConfig.named("nic"));
+        long addr = bus.anon(3);
+        assertThat(bus.get(addr, 3L * PAGE, AccessFlags.LOCAL_WRITE)).isZero();
+        Umem umem = bus.result.umem();
+        umem.close();
+
+        assertThat(umem.physAddr(addr)).isEqualTo(UmemRegion.NOWHERE);
+        assertThat(umem.dmaAddr(addr)).isEqualTo(UmemRegion.NOWHERE);
+        assertThatThrownBy(() -> umem.dmaOffset(PAGE)).isInstanceOf(IndexOutOfBoundsException.class);
+        assertThatThrownBy(() -> umem.findBestPgoff(-PAGE, 0xfff)).isInstanceOf(IndexOutOfBoundsException.class);
+        assertThat(umem.iova()).isEqualTo(addr);
+    }
+
+    @Test
+    @DisplayName("rdma:UMEM-21: a page that other hands unpinned keeps neither the charge nor the address space")
+    void whatOtherHandsUnpinnedIsChargedNoLonger() {
+        long addr = world.anon(4);
+        assertThat(world.get(addr, 4L * PAGE, AccessFlags.LOCAL_WRITE)).isZero();
+        Umem umem = world.result.umem();
+        world.pins.unpinUserPageRangeDirtyLock(umem.physAddr(addr + 3 * PAGE) >>> 12, 1, false);
+
+        assertThatThrownBy(umem::close)
+                .isInstanceOf(IllegalStateException.class)
+                .hasMessageContaining("has no pin");
+        assertThat(umem.isReleased()).isTrue();
+        assertNothingIsHeld(world.process);
+        assertThat(world.process.addressSpace().structureReferences()).isEqualTo(1);
+    }
+
     // ---- numbers of blocks
 
     @ParameterizedTest

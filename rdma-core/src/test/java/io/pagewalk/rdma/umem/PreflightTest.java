@@ -152,6 +152,26 @@ class PreflightTest {
     }
 
     @Test
+    @DisplayName("rdma:UMEM-4, UMEM-8: a limit of 0 hides that a range is wrong in itself, and needs no more for it")
+    void aLimitOfNothingHidesWhatIsWrongInItself() {
+        Preflight preflight = Preflight.of(
+                new MemlockBudget(0, false, 0),
+                List.of(
+                        new Preflight.Request(USER, 0, 1),
+                        new Preflight.Request(USER, 1L << 44, 1),
+                        new Preflight.Request(USER, 1, 1)));
+
+        assertThat(preflight.outcomes())
+                .extracting(Preflight.Outcome::errno)
+                .containsExactly(-Errno.EPERM, -Errno.EPERM, -Errno.EPERM);
+        assertThat(preflight.outcomes())
+                .extracting(Preflight.Outcome::isWrongInItself)
+                .containsExactly(true, true, false);
+        assertThat(preflight.neededLimitBytes()).isEqualTo(4096);
+        assertThat(preflight.neededLimitBytesAligned()).isEqualTo(4096);
+    }
+
+    @Test
     void numbersBeyondALimitsReachAreNoLimit() {
         long most = Long.MAX_VALUE;
         Preflight vast = Preflight.of(

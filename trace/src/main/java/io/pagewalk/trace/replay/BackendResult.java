@@ -16,6 +16,7 @@ import org.jspecify.annotations.Nullable;
  * @param metrics what the backend itself counted, in the order of {@link Metric}; only those that it reports
  * @param mapTime times of map calls, null when not timed
  * @param unmapTime times of unmap calls, null when not timed
+ * @param failures why maps failed, by reason and size
  * @param violations broken invariants, a sentence each: of its structures at the end, and each kind of stale read on a
  *     backend that promises to block
  * @param firstMismatches the first few wrong bytes and faults, a sentence each
@@ -31,6 +32,7 @@ public record BackendResult(
         Map<Metric, Long> metrics,
         @Nullable Latency mapTime,
         @Nullable Latency unmapTime,
+        List<FailureGroup> failures,
         List<String> violations,
         List<String> firstMismatches,
         long kernelWarnings,

@@ -4,6 +4,7 @@ import io.pagewalk.dma.CoherentBuffer;
 import io.pagewalk.dma.Device;
 import io.pagewalk.dma.DeviceConfig;
 import io.pagewalk.dma.DmaDirection;
+import io.pagewalk.dma.DmaFailure;
 import io.pagewalk.dma.Machine;
 import io.pagewalk.dma.memory.Addresses;
 import io.pagewalk.dma.spi.Metric;
@@ -52,6 +53,7 @@ final class BackendRun implements AutoCloseable {
     private final CoherentCheck coherent;
     private final Findings findings = new Findings();
     private final Findings staleReads = new Findings();
+    private final FailureBook failures = new FailureBook();
     private final MappingCalls calls;
     private final List<DeviceRun> devices = new ArrayList<>();
     private final byte[] sample = new byte[SAMPLE_BYTES];
@@ -97,7 +99,9 @@ final class BackendRun implements AutoCloseable {
         }
         calls.map(live, run.device().dma(cpu));
         if (!live.isMapped(index)) {
-            tally.failed(run.device().failure(cpu).reason());
+            DmaFailure why = run.device().dma(cpu).lastFailure();
+            tally.failed(why.reason());
+            failures.add(live, run.device().name(), why);
             return;
         }
         tally.mapsDone++;
@@ -250,6 +254,7 @@ final class BackendRun implements AutoCloseable {
                 Collections.unmodifiableMap(metrics),
                 calls.mapTime(),
                 calls.unmapTime(),
+                failures.snapshot(),
                 violations(total),
                 List.copyOf(findings.kept()),
                 machine.log().warnCount(),

@@ -1,5 +1,6 @@
 package io.pagewalk.trace.replay;
 
+import io.pagewalk.dma.Machine;
 import io.pagewalk.trace.TraceEvent;
 import io.pagewalk.trace.TraceReader;
 import io.pagewalk.trace.replay.ReplayResult.Content;
@@ -7,6 +8,7 @@ import io.pagewalk.trace.workload.AnomalyCounts;
 import io.pagewalk.trace.workload.WorkloadAssembler;
 import java.io.IOException;
 import java.util.List;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -40,12 +42,28 @@ public final class ReplayEngine {
      * @throws IllegalArgumentException when there is no backend of a chosen name; the message lists those there are
      */
     public ReplayResult replay(TraceReader reader) throws IOException {
+        return replay(reader, machine -> {});
+    }
+
+    /**
+     * As {@link #replay(TraceReader)}, and shows each backend's machine before it is closed, with what is live then.
+     *
+     * @param reader the trace
+     * @param atTheEnd looks at a machine
+     * @return what came out
+     * @throws IOException when the trace cannot be read on
+     * @throws AddressCollisionException when the trace maps memory that the machine lacks or has for itself
+     * @throws IllegalArgumentException when there is no backend of a chosen name
+     */
+    public ReplayResult replay(TraceReader reader, Consumer<Machine> atTheEnd) throws IOException {
         TraceEvent first = reader.next(); // The header, which may tell the CPUs, is read with it.
         int cpus = cpus(reader);
         MachineLayout layout = MachineLayout.of(options.machine());
         List<BackendRun> runs = Machines.create(options, layout, cpus);
         try {
-            return replay(reader, first, runs, layout, cpus);
+            ReplayResult result = replay(reader, first, runs, layout, cpus);
+            runs.forEach(run -> atTheEnd.accept(run.machine()));
+            return result;
         } finally {
             runs.forEach(BackendRun::close);
         }

@@ -9,6 +9,9 @@ import io.pagewalk.dma.scatterlist.SgTable;
  * <p>Implements iommu:CORE-10 to CORE-22 by way of the unit's driver. Addresses and sizes are unsigned. Maps and unmaps
  * of disjoint ranges may run at once; attaching, detaching and closing are for one thread. Unlike the DMA API this one
  * keeps a book of who mapped what, so that its calls may allocate.
+ *
+ * <p>Once it is closed, attaching, mapping, unmapping and looking into its tables throw {@link IllegalStateException}:
+ * their pages may be somebody else's by then.
  */
 public interface IommuPagingDomain extends IommuDomainView, AutoCloseable {
     /**
@@ -22,7 +25,17 @@ public interface IommuPagingDomain extends IommuDomainView, AutoCloseable {
     int attach(Device device);
 
     /**
-     * Puts a device back behind its default domain (iommu:GRP-5); nothing happens when it is not behind this one.
+     * Puts a whole group behind this domain, {@code iommu_attach_group} (iommu:GRP-2, GRP-3).
+     *
+     * @param device any device of the group
+     * @return 0; -EBUSY when the group is behind another domain than its default one or a blocking one; else what
+     *     {@link #attach} answers, with every device where it was
+     */
+    int attachGroup(Device device);
+
+    /**
+     * Puts a device and its group back behind its default domain, or behind a blocking one when somebody owns the group
+     * (iommu:GRP-5); nothing happens when it is not behind this one.
      *
      * @param device the device
      */

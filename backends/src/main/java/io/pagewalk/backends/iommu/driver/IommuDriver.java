@@ -1,6 +1,7 @@
 package io.pagewalk.backends.iommu.driver;
 
 import io.pagewalk.backends.iommu.api.IommuDomainType;
+import io.pagewalk.backends.iommu.api.TableImage;
 import io.pagewalk.backends.iommu.pgtable.PageTable;
 import io.pagewalk.backends.iommu.pgtable.TablePageList;
 import io.pagewalk.dma.Device;
@@ -69,7 +70,8 @@ public interface IommuDriver extends AutoCloseable {
      *
      * @param device the device
      * @param table the domain's tables
-     * @return the domain id, or a negated errno
+     * @return the domain's number, 1 or more, by which the driver knows it from now on, whatever ids hardware has it
+     *     under; or a negated errno
      */
     int attach(Device device, PageTable table);
 
@@ -104,34 +106,42 @@ public interface IommuDriver extends AutoCloseable {
     BusPort port(Device device);
 
     /**
+     * Which pages the hardware reads for a device.
+     *
+     * @param device a device of the machine
+     * @return their addresses
+     */
+    TableImage image(Device device);
+
+    /**
      * Says to hardware that keeps what is not mapped in mind that a range is mapped now, {@code iotlb_sync_map}
      * (iommu:CORE-17).
      *
-     * @param domainId the domain
+     * @param domainNumber what {@link #attach} answered
      * @param iova first device address
      * @param sizeBytes length
      * @return 0, or a negated errno that undoes the mapping
      */
-    default int syncMap(int domainId, long iova, long sizeBytes) {
+    default int syncMap(int domainNumber, long iova, long sizeBytes) {
         return 0;
     }
 
     /**
      * Makes the hardware forget a range of one domain, and waits for accesses in flight (iommu:INV-9 to INV-11).
      *
-     * @param domainId the domain
+     * @param domainNumber what {@link #attach} answered
      * @param firstIova first byte
      * @param lastIova last byte
      * @param leafOnly whether only leaf entries changed (IH = 1)
      */
-    void invalidateRange(int domainId, long firstIova, long lastIova, boolean leafOnly);
+    void invalidateRange(int domainNumber, long firstIova, long lastIova, boolean leafOnly);
 
     /**
      * Makes the hardware forget one domain, and waits for accesses in flight (iommu:INV-12).
      *
-     * @param domainId the domain
+     * @param domainNumber what {@link #attach} answered
      */
-    void invalidateDomain(int domainId);
+    void invalidateDomain(int domainNumber);
 
     /**
      * Gives back table pages, last one first (iommu:DALLOC-6), and empties the list.
@@ -146,6 +156,14 @@ public interface IommuDriver extends AutoCloseable {
      * @param reports runs on the thread of the access, after it
      */
     void passFaultsTo(FaultReports reports);
+
+    /**
+     * Sets who is told of accesses that went by a translation that the tables do not hold, where the hardware is
+     * audited.
+     *
+     * @param listener runs inside the access: it must not map, unmap or invalidate
+     */
+    default void passStaleUsesTo(StaleUseReports listener) {}
 
     /**
      * Finds a part of the driver or its hardware by its type.

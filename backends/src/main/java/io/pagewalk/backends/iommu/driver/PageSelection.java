@@ -7,6 +7,9 @@ import io.pagewalk.dma.memory.Addresses;
  * iommu:INV-9. Ranges may wrap, as that of an empty gather does (iommu:INV-11).
  */
 public final class PageSelection {
+    /** An order beyond that of any selection: nothing less than the domain will do. */
+    static final int EVERYTHING = 53;
+
     private static final int ORDER_OF_EVERYTHING = 52;
 
     private PageSelection() {}

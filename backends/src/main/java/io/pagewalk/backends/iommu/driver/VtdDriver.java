@@ -2,17 +2,14 @@ package io.pagewalk.backends.iommu.driver;
 
 import io.pagewalk.backends.boot.KernelCommandLine;
 import io.pagewalk.backends.iommu.api.IommuDomainType;
+import io.pagewalk.backends.iommu.api.TableImage;
 import io.pagewalk.backends.iommu.pgtable.PageTable;
 import io.pagewalk.backends.iommu.pgtable.TablePageList;
 import io.pagewalk.backends.iommu.pgtable.TablePool;
 import io.pagewalk.backends.iommu.pgtable.VtdSecondStage;
-import io.pagewalk.backends.iommu.unit.ContextLayout;
-import io.pagewalk.backends.iommu.unit.InvalidationLayout;
 import io.pagewalk.backends.iommu.unit.RegisterFile;
 import io.pagewalk.backends.iommu.unit.VtdCapability;
 import io.pagewalk.backends.iommu.unit.VtdFeatures;
-import io.pagewalk.backends.iommu.unit.VtdRegisters;
-import io.pagewalk.backends.iommu.unit.VtdUnit;
 import io.pagewalk.dma.Device;
 import io.pagewalk.dma.DmaException;
 import io.pagewalk.dma.Errno;
@@ -23,47 +20,53 @@ import io.pagewalk.dma.spi.BusPort;
 import io.pagewalk.dma.spi.Metric;
 import io.pagewalk.dma.spi.MetricSink;
 import java.util.ArrayList;
-import java.util.BitSet;
+import java.util.Arrays;
+import java.util.Collection;
+import java.util.EnumMap;
+import java.util.HashMap;
+import java.util.LinkedHashSet;
 import java.util.List;
+import java.util.Map;
+import java.util.Set;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The driver of one VT-d unit in legacy mode. It programs the unit through its registers and through tables and
- * descriptors in memory, and asks it for nothing else. Implements iommu:VTD-3 to VTD-5, VTD-8, iommu:CTX-3 to CTX-7,
- * iommu:INV-9 to INV-12.
+ * The driver of the machine's VT-d units in legacy mode. It programs each unit through its registers and through tables
+ * and descriptors in memory, and asks it for nothing else. Implements iommu:VTD-3 to VTD-5, VTD-8, iommu:CTX-3 to
+ * CTX-7, iommu:INV-9 to INV-14.
  *
- * <p>Options: those of {@link VtdFeatures#of} and {@link TablePool}. With {@code intel_iommu=sp_off} on the command
- * line there are no large pages (VTD-5).
+ * <p>Options: those of {@link VtdUnits}, {@link VtdFeatures#of} and {@link TablePool}; {@code iommu.audit}, 1 to have
+ * stale uses found. With {@code intel_iommu=sp_off} on the command line there are no large pages (VTD-5).
  *
  * <p>Thread-safe as {@link IommuDriver} says: making, attaching and closing are for one thread at a time, invalidations
  * may come from any.
+ *
+ * <p>Differs from Linux: a device is refused with -EINVAL where its unit cannot walk the levels that the domain's
+ * tables already have, or would take levels away under another unit.
  */
 public final class VtdDriver implements IommuDriver {
-    /** Ids 0 and 1 have a meaning of their own (iommu:VTD-8). */
-    private static final int FIRST_DOMAIN_ID = 2;
-
-    private static final int IDENTITY_DOMAIN_ID = 1;
+    private static final int FIRST_NUMBER = 2;
+    private static final VtdDomain[] NO_DOMAINS = {};
 
     private final Machine machine;
     private final BackendOptions options;
-    private final VtdUnit unit;
-    private final RegisterFile registers;
     private final KernelPages pages;
-    private final ContextTables contexts;
-    private final InvalidationQueue queue;
-    private final VtdFaultHandler faults;
-    private final long cap;
-    private final long ecap;
-    private final int agaw;
+    private final VtdUnits units;
+    private final boolean anyCachesNotPresent;
     private final int largeLevels;
-    private final BitSet domainIds = new BitSet();
     private final List<VtdDomain> domains = new ArrayList<>();
+    private final Map<Device, VtdDomain> behind = new HashMap<>();
+    private final Set<Device> attached = new LinkedHashSet<>();
+
+    /** By number; replaced, never changed. */
+    private volatile @Nullable VtdDomain[] numbered = NO_DOMAINS;
+
     private volatile @Nullable TablePool pool;
     private boolean closed;
 
     /**
-     * Sets a unit up and turns translation on, with every device blocked.
+     * Sets the units up and turns translation on, with every device blocked.
      *
      * @param machine the machine, complete but for its devices
      * @param options settings
@@ -73,37 +76,21 @@ public final class VtdDriver implements IommuDriver {
     public VtdDriver(Machine machine, BackendOptions options) {
         this.machine = machine;
         this.options = options;
-        unit = new VtdUnit(machine.memory(), VtdFeatures.of(options));
-        registers = unit;
         pages = new KernelPages(machine.memory(), machine.pages());
-        contexts = new ContextTables(machine.memory(), pages);
-        queue = new InvalidationQueue(registers, machine.memory(), pages.take(), pages.take());
-        faults = new VtdFaultHandler(registers, machine.log());
-        cap = registers.read64(VtdRegisters.CAP);
-        ecap = registers.read64(VtdRegisters.ECAP);
-        agaw = VtdCapability.highestAgaw(cap);
+        units = VtdUnits.create(machine, options, pages);
+        anyCachesNotPresent = units.all().stream().anyMatch(VtdIommu::cachesNotPresent);
         boolean superpages = !KernelCommandLine.parse(machine.commandLine())
                 .options("intel_iommu")
                 .contains("sp_off");
-        largeLevels = superpages ? VtdCapability.largeLevels(cap) : 0;
-        domainIds.set(0, FIRST_DOMAIN_ID);
-        unit.onFaultEvent(faults::handle);
-        registers.write32(VtdRegisters.FECTL, 0);
-        queue.enable();
-        setRootTable();
-        command(VtdRegisters.GCMD_TE);
+        largeLevels = superpages ? sharedLargeLevels(units.all()) : 0;
     }
 
-    /** The caches are emptied after a new root pointer (iommu:CTX-7). */
-    private void setRootTable() {
-        registers.write64(VtdRegisters.RTADDR, contexts.rootTable());
-        command(VtdRegisters.GCMD_SRTP);
-        queue.submit(InvalidationLayout.context(InvalidationLayout.GLOBAL, 0, 0), 0);
-        queue.submit(InvalidationLayout.iotlb(InvalidationLayout.GLOBAL, 0), 0);
-    }
-
-    private void command(int bit) {
-        registers.write32(VtdRegisters.GCMD, (registers.read32(VtdRegisters.GSTS) & ~VtdRegisters.GCMD_SRTP) | bit);
+    /** What all units have in common (iommu:VTD-5). */
+    private static int sharedLargeLevels(List<VtdIommu> all) {
+        return all.stream()
+                .mapToInt(iommu -> VtdCapability.largeLevels(iommu.cap()))
+                .min()
+                .orElse(0);
     }
 
     // ---- domains
@@ -138,9 +125,9 @@ public final class VtdDriver implements IommuDriver {
     public synchronized void destroy(PageTable table) {
         VtdDomain domain = domainOf(table);
         domains.remove(domain);
-        if (domain.id() != VtdDomain.NO_ID) {
-            invalidateDomain(domain.id());
-            domainIds.clear(domain.id());
+        domain.invalidateAll();
+        if (domain.number() != VtdDomain.NO_NUMBER) {
+            setNumbered(domain.number(), null);
         }
         domain.table().destroy();
     }
@@ -155,96 +142,124 @@ public final class VtdDriver implements IommuDriver {
                 "tables with root " + Addresses.hex(table.rootPhysAddr()) + " are not of this driver");
     }
 
+    private VtdDomain numbered(int number) {
+        VtdDomain[] all = numbered;
+        VtdDomain domain = number < all.length ? all[number] : null;
+        if (domain == null) {
+            throw new IllegalArgumentException("there is no domain " + number);
+        }
+        return domain;
+    }
+
+    private void setNumbered(int number, @Nullable VtdDomain domain) {
+        VtdDomain[] old = numbered;
+        VtdDomain[] all = Arrays.copyOf(old, Math.max(old.length, number + 1));
+        all[number] = domain;
+        numbered = all;
+    }
+
+    private int numberOf(VtdDomain domain) {
+        if (domain.number() == VtdDomain.NO_NUMBER) {
+            VtdDomain[] all = numbered;
+            int number = FIRST_NUMBER;
+            while (number < all.length && all[number] != null) {
+                number++;
+            }
+            domain.setNumber(number);
+            setNumbered(number, domain);
+        }
+        return domain.number();
+    }
+
+    // ---- devices
+
     /**
      * {@inheritDoc} A device that is behind another domain leaves it first.
      *
-     * @return the domain id; -EINVAL when something is mapped beyond the unit's width; -ENOSPC when the ids are used up
+     * @return the domain's number; -EINVAL when something is mapped beyond the unit's width, or the unit does not walk
+     *     the levels that the tables have; -ENOSPC when the unit's ids are used up
      */
     @Override
     public synchronized int attach(Device device, PageTable table) {
         VtdDomain domain = domainOf(table);
-        int error = narrow(domain.table());
-        if (error != 0) {
-            return error;
+        VtdIommu iommu = units.of(device);
+        int error = fit(domain, iommu);
+        int id = error == 0 ? domain.take(iommu) : error;
+        if (id < 0) {
+            return id;
         }
-        int id = idOf(domain);
-        if (id > 0) {
-            enter(device.requesterId(), domain);
+        VtdSecondStage tables = domain.table();
+        for (int requesterId : requesterIds(device)) {
+            iommu.enter(requesterId, id, tables.rootPhysAddr(), tables.levels());
         }
-        return id;
+        leaveDomain(device, iommu);
+        behind.put(device, domain);
+        attached.add(device);
+        return numberOf(domain);
     }
 
-    private int narrow(VtdSecondStage table) {
-        int width = Math.min(VtdCapability.widthOfAgaw(agaw), VtdCapability.mgaw(cap));
-        return table.narrow(VtdCapability.levelsOfAgaw(agaw), width, largeLevels);
-    }
-
-    private int idOf(VtdDomain domain) {
-        if (domain.id() == VtdDomain.NO_ID) {
-            int id = domainIds.nextClearBit(FIRST_DOMAIN_ID);
-            if (id >= VtdCapability.domainIds(cap)) {
-                return -Errno.ENOSPC;
-            }
-            domainIds.set(id);
-            domain.setId(id);
-            domain.table().onReplaced((first, last) -> invalidateRange(id, first, last, false));
+    /** VTD-4, and AW of the entry to come (CTX-2). */
+    private int fit(VtdDomain domain, VtdIommu iommu) {
+        VtdSecondStage table = domain.table();
+        int levels = Math.min(table.levels(), iommu.levels());
+        boolean shared = domain.isBesides(iommu);
+        if ((shared && levels != table.levels()) || !iommu.walks(levels)) {
+            return -Errno.EINVAL;
         }
-        return domain.id();
+        int width = iommu.widthOf(levels);
+        int alike = shared ? Math.min(width, Long.SIZE - Long.numberOfLeadingZeros(table.apertureEnd())) : width;
+        return table.narrow(levels, alike, largeLevels);
     }
 
-    private void enter(int requesterId, VtdDomain domain) {
-        long root = domain.table().rootPhysAddr();
-        enter(
-                requesterId,
-                ContextLayout.contextLow(root, ContextLayout.TT_TABLES),
-                ContextLayout.contextHigh(domain.id(), agaw));
+    /** All ids of its requests (iommu:CTX-3). */
+    private static Collection<Integer> requesterIds(Device device) {
+        return device.config().pciPlace().requesterIds(device.requesterId());
     }
 
-    /** An entry that stands there already is left alone. */
-    private void enter(int requesterId, long low, long high) {
-        if (contexts.isPresent(requesterId)) {
-            if (contexts.low(requesterId) == low && contexts.high(requesterId) == high) {
-                return;
-            }
-            leave(requesterId);
+    private void leaveDomain(Device device, VtdIommu iommu) {
+        VtdDomain old = behind.remove(device);
+        if (old != null) {
+            old.drop(iommu);
         }
-        contexts.enter(requesterId, low, high);
     }
 
-    /** A pass-through entry has no tables and the domain id 1 (iommu:VTD-8, CTX-3). */
     @Override
     public synchronized int attachIdentity(Device device) {
-        enter(
-                device.requesterId(),
-                ContextLayout.contextLow(0, ContextLayout.TT_PASS_THROUGH),
-                ContextLayout.contextHigh(IDENTITY_DOMAIN_ID, agaw));
+        VtdIommu iommu = units.of(device);
+        requesterIds(device).forEach(iommu::enterIdentity);
+        leaveDomain(device, iommu);
+        attached.add(device);
         return 0;
     }
 
+    /** {@inheritDoc} Ids that it shares with others stay until the last of those is blocked. */
     @Override
     public synchronized void detach(Device device) {
-        if (contexts.isPresent(device.requesterId())) {
-            leave(device.requesterId());
+        VtdIommu iommu = units.of(device);
+        attached.remove(device);
+        for (int requesterId : requesterIds(device)) {
+            if (attached.stream().noneMatch(other -> requesterIds(other).contains(requesterId))) {
+                iommu.leave(requesterId);
+            }
         }
-    }
-
-    /** The entry is erased only when the hardware has forgotten it (iommu:CTX-6). */
-    private void leave(int requesterId) {
-        int oldId = ContextLayout.domainId(contexts.high(requesterId));
-        contexts.clearPresent(requesterId);
-        queue.submit(InvalidationLayout.context(InvalidationLayout.DEVICE, oldId, requesterId), 0);
-        invalidateDomain(oldId);
-        contexts.erase(requesterId);
+        leaveDomain(device, iommu);
     }
 
     /**
      * {@inheritDoc}
      *
-     * @return the port
+     * @return the port of the id that requests of the device carry
      */
     @Override
     public BusPort port(Device device) {
-        return unit.port(device.requesterId(), pool().tables());
+        int carried = device.config().pciPlace().carriedId(device.requesterId());
+        return units.of(device).port(carried, pool().tables());
+    }
+
+    @Override
+    public TableImage image(Device device) {
+        int carried = device.config().pciPlace().carriedId(device.requesterId());
+        return units.of(device).image(carried, pool().tables());
     }
 
     // ---- what it wants
@@ -252,31 +267,34 @@ public final class VtdDriver implements IommuDriver {
     /** iommu:CORE-7 but for the quirks of single chips. */
     @Override
     public @Nullable IommuDomainType preferredType(Device device) {
-        return VtdCapability.passThrough(ecap) ? null : IommuDomainType.DMA;
+        return units.of(device).hasPassThrough() ? null : IommuDomainType.DMA;
     }
 
+    /** One unit in caching mode is enough (iommu:CORE-3). */
     @Override
     public boolean wantsStrict() {
-        return VtdCapability.cachingMode(cap);
+        return anyCachesNotPresent;
     }
 
     // ---- invalidating
 
+    /** iommu:INV-14. */
     @Override
-    public void invalidateRange(int domainId, long firstIova, long lastIova, boolean leafOnly) {
-        int order = PageSelection.order(firstIova, lastIova);
-        if (order > VtdCapability.maxAddressMask(cap) || !VtdCapability.pageSelective(cap)) {
-            invalidateDomain(domainId);
-            return;
+    public int syncMap(int domainNumber, long iova, long sizeBytes) {
+        if (anyCachesNotPresent && sizeBytes != 0) {
+            numbered(domainNumber).invalidateMapped(iova, Addresses.last(iova, sizeBytes));
         }
-        queue.submit(
-                InvalidationLayout.iotlb(InvalidationLayout.PAGES, domainId),
-                InvalidationLayout.pages(PageSelection.address(firstIova, order), order, leafOnly));
+        return 0;
     }
 
     @Override
-    public void invalidateDomain(int domainId) {
-        queue.submit(InvalidationLayout.iotlb(InvalidationLayout.DOMAIN, domainId), 0);
+    public void invalidateRange(int domainNumber, long firstIova, long lastIova, boolean leafOnly) {
+        numbered(domainNumber).invalidateRange(firstIova, lastIova, leafOnly);
+    }
+
+    @Override
+    public void invalidateDomain(int domainNumber) {
+        numbered(domainNumber).invalidateAll();
     }
 
     @Override
@@ -288,24 +306,54 @@ public final class VtdDriver implements IommuDriver {
 
     @Override
     public void passFaultsTo(FaultReports reports) {
-        faults.passTo(reports);
+        units.all().forEach(iommu -> iommu.passFaultsTo(reports));
+    }
+
+    /** With {@code iommu.audit} only; devices added from now on are audited. */
+    @Override
+    public void passStaleUsesTo(StaleUseReports reports) {
+        if (options.number("iommu.audit", 0) != 0) {
+            units.all().forEach(iommu -> iommu.auditTo(reports));
+        }
     }
 
     // ---- looking on
 
     /**
-     * The unit's registers.
+     * How many units there are.
+     *
+     * @return 1 at least
+     */
+    public int unitCount() {
+        return units.all().size();
+    }
+
+    /**
+     * The registers of a unit.
+     *
+     * @param unit its number, from 0
+     * @return the register file
+     */
+    public RegisterFile registers(int unit) {
+        return units.all().get(unit).registers();
+    }
+
+    /**
+     * The registers of the first unit.
      *
      * @return the register file
      */
     public RegisterFile registers() {
-        return registers;
+        return registers(0);
     }
 
-    /** Its part is the unit's {@link RegisterFile}. */
+    /** Its parts are itself and the first unit's {@link RegisterFile}. */
     @Override
     public <T> @Nullable T part(Class<T> type) {
-        return type == RegisterFile.class ? type.cast(registers) : null;
+        if (type == VtdDriver.class) {
+            return type.cast(this);
+        }
+        return type == RegisterFile.class ? type.cast(registers()) : null;
     }
 
     @Override
@@ -313,7 +361,9 @@ public final class VtdDriver implements IommuDriver {
         TablePool used = pool;
         sink.put(Metric.TABLE_PAGES, used == null ? 0 : used.inUse());
         sink.put(Metric.TABLE_PAGES_PEAK, used == null ? 0 : used.peak());
-        unit.report(sink);
+        Map<Metric, Long> sums = new EnumMap<>(Metric.class);
+        units.all().forEach(iommu -> iommu.report((metric, value) -> sums.merge(metric, value, Long::sum)));
+        sums.forEach(sink::put);
     }
 
     @Override
@@ -324,13 +374,7 @@ public final class VtdDriver implements IommuDriver {
             domains.forEach(domain -> check.check(domain.table()));
             check.finish();
         }
-        if (registers.read64(VtdRegisters.IQH) != registers.read64(VtdRegisters.IQT)) {
-            violation.accept("the invalidation queue stands at " + Addresses.hex(registers.read64(VtdRegisters.IQH))
-                    + ", not at its tail " + Addresses.hex(registers.read64(VtdRegisters.IQT)));
-        }
-        if (unit.accessesInFlight() != 0) {
-            violation.accept(unit.accessesInFlight() + " accesses have begun and not ended");
-        }
+        units.all().forEach(iommu -> iommu.checkStructure(violation));
     }
 
     /** Turns translation off and gives back all tables; the pool's region stays taken. */
@@ -340,8 +384,7 @@ public final class VtdDriver implements IommuDriver {
             return;
         }
         closed = true;
-        queue.close();
-        registers.write32(VtdRegisters.GCMD, 0);
+        units.all().forEach(VtdIommu::close);
         domains.forEach(domain -> domain.table().destroy());
         domains.clear();
         pages.giveBackAll();

@@ -38,6 +38,11 @@ final class DefaultDomains {
         this.usage = new IovaUsage(machine.cpus());
     }
 
+    /** What groups get unless they need something else, after the driver was asked (iommu:CORE-3). */
+    IommuDomainType global() {
+        return global;
+    }
+
     BareDomain identity() {
         return identity;
     }

@@ -15,7 +15,7 @@ final class DeviceCaches {
     private final @Nullable CacheMaintenance hooks;
 
     DeviceCaches(Device device) {
-        hooks = device.isCoherent() ? null : device.machine().kernelConfig().cacheMaintenance();
+        hooks = device.isCoherent() ? null : device.machine().cacheMaintenance();
     }
 
     /** Whether there is ever anything to do. */

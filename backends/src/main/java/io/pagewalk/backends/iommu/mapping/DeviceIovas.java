@@ -38,7 +38,7 @@ final class DeviceIovas {
         int shift = domain.shift();
         long pages = sizeBytes >>> shift;
         long limit = Addresses.min(Addresses.minNotZero(mask, device.busLimit()), domain.apertureEnd());
-        long pfn = pages == 0 || point.fails() ? 0 : allocPfn(cpu, pages, limit, shift);
+        long pfn = pages == 0 || point.failsCall() ? 0 : allocPfn(cpu, pages, limit, shift);
         if (pfn == 0) {
             device.failure(cpu).record(FailureReason.NO_IOVA, Errno.ENOMEM, pages, limit, 0, 0);
             return 0;

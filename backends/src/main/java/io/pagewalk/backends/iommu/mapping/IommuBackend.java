@@ -8,18 +8,24 @@ import io.pagewalk.backends.iommu.api.IommuDomainType;
 import io.pagewalk.backends.iommu.api.IommuDomainView;
 import io.pagewalk.backends.iommu.api.IommuPagingDomain;
 import io.pagewalk.backends.iommu.api.ReservedRegion;
+import io.pagewalk.backends.iommu.api.StaleUse;
+import io.pagewalk.backends.iommu.api.TableImage;
 import io.pagewalk.backends.iommu.driver.IommuDriver;
 import io.pagewalk.backends.swiotlb.Swiotlb;
 import io.pagewalk.backends.swiotlb.SwiotlbPool;
+import io.pagewalk.dma.Access;
 import io.pagewalk.dma.Device;
 import io.pagewalk.dma.Errno;
 import io.pagewalk.dma.Machine;
+import io.pagewalk.dma.held.HeldSection;
 import io.pagewalk.dma.spi.BusPort;
 import io.pagewalk.dma.spi.DmaBackend;
 import io.pagewalk.dma.spi.DmaOps;
 import io.pagewalk.dma.spi.Metric;
 import io.pagewalk.dma.spi.MetricSink;
+import java.util.ArrayList;
 import java.util.List;
+import java.util.Objects;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
@@ -28,7 +34,7 @@ import org.jspecify.annotations.Nullable;
  * A machine with an IOMMU: a default domain for each group of devices, and {@link Iommu} for what goes beyond the DMA
  * API.
  *
- * <p>Implements iommu:DINIT-11 and, with its helpers, CORE-2 to CORE-9, GRP-2 to GRP-5. Attaching is for one thread.
+ * <p>Implements iommu:DINIT-11 and, with its helpers, CORE-2 to CORE-9, GRP-1 to GRP-6. Attaching is for one thread.
  */
 public final class IommuBackend implements DmaBackend, Iommu {
     private final Machine machine;
@@ -40,6 +46,7 @@ public final class IommuBackend implements DmaBackend, Iommu {
     private final DefaultDomains defaults;
     private final IommuGroups groups = new IommuGroups();
     private final BareDomain blocked;
+    private final StaleUses staleUses;
     private final AtomicLong coherentPages = new AtomicLong();
     private volatile boolean poolIsUsed;
 
@@ -58,10 +65,14 @@ public final class IommuBackend implements DmaBackend, Iommu {
         this.pool = swiotlb.defaultMem();
         this.direct = new DirectCore(machine);
         swiotlb.takeDecryptedFrom(direct.atomicPools());
+        machine.addHeldSource(swiotlb);
+        machine.addHeldSource(this::held);
         this.boot = boot;
         this.defaults = new DefaultDomains(machine, driver, boot.defaultType());
         this.blocked = BareDomain.blocked(driver);
+        this.staleUses = new StaleUses(machine.log());
         driver.passFaultsTo(this::reported);
+        driver.passStaleUsesTo(this::usedStale);
     }
 
     /** The owner of a domain is asked, if its domain is one that has an owner (iommu:CORE-22). */
@@ -73,18 +84,23 @@ public final class IommuBackend implements DmaBackend, Iommu {
         });
     }
 
+    private void usedStale(int requesterId, long iova, Access access, long reached, long mapped) {
+        groups.forRequester(
+                requesterId,
+                (device, group) -> staleUses.add(new StaleUse(device.name(), iova, access, reached, mapped)));
+    }
+
     // ---- the DMA API
 
     @Override
     public DmaOps attach(Device device) {
         RegionList.reportInsane(device);
-        String name = device.config().iommuGroup();
-        IommuGroup group = name == null ? null : groups.named(name);
+        IommuGroup group = groups.find(device);
         if (group == null) {
-            group = new IommuGroup(defaults.make(device));
+            group = new IommuGroup(defaults.make(device), blocked);
         }
         defaults.join(group, device);
-        groups.put(device, name, group);
+        groups.put(device, group);
         return opsOf(device, group.defaultDomain());
     }
 
@@ -171,6 +187,31 @@ public final class IommuBackend implements DmaBackend, Iommu {
     }
 
     @Override
+    public int useDefaultDomain(Device device) {
+        return groups.of(device).use();
+    }
+
+    @Override
+    public void unuseDefaultDomain(Device device) {
+        groups.of(device).unuse();
+    }
+
+    @Override
+    public int claimDmaOwner(Device device, Object owner) {
+        return groups.of(device).claim(Objects.requireNonNull(owner, "owner"));
+    }
+
+    @Override
+    public void releaseDmaOwner(Device device, Object owner) {
+        groups.of(device).release(Objects.requireNonNull(owner, "owner"));
+    }
+
+    @Override
+    public List<Device> groupOf(Device device) {
+        return List.copyOf(groups.of(device).members());
+    }
+
+    @Override
     public int setDefaultType(Device device, String type) {
         CoreDomain domain = groups.of(device).defaultDomain();
         boolean known =
@@ -184,6 +225,33 @@ public final class IommuBackend implements DmaBackend, Iommu {
         return type.equals(IommuDomainType.DMA_FQ.sysfsName()) && domain instanceof IommuDomain translated
                 ? translated.initFlushQueue(driver.shadowsOnFlush(device))
                 : -Errno.EPERM;
+    }
+
+    @Override
+    public TableImage tables(Device device) {
+        return driver.image(device);
+    }
+
+    @Override
+    public long translate(Device device, long iova, Access access) {
+        BusPort port = driver.port(device);
+        long token = port.beginAccess();
+        try {
+            long answer = port.translate(iova, access);
+            return BusPort.isFault(answer) ? StaleUse.NOWHERE : answer;
+        } finally {
+            port.endAccess(token);
+        }
+    }
+
+    @Override
+    public long staleUseCount() {
+        return staleUses.count();
+    }
+
+    @Override
+    public List<StaleUse> staleUses() {
+        return staleUses.latest();
     }
 
     @Override
@@ -215,10 +283,16 @@ public final class IommuBackend implements DmaBackend, Iommu {
         }
     }
 
+    private List<HeldSection> held() {
+        List<List<String>> rows = new ArrayList<>();
+        defaults.translated().forEach(domain -> domain.tell(rows::add));
+        return List.of(new HeldSection("device addresses", List.of("domain", "first", "last", "state"), rows));
+    }
+
     /** Strict unmaps invalidate before they return; lazy ones leave what the IOTLB holds usable until the flush. */
     @Override
     public boolean blocksAfterUnmap() {
-        return boot.defaultType() == IommuDomainType.DMA;
+        return defaults.global() == IommuDomainType.DMA;
     }
 
     @Override

@@ -60,6 +60,11 @@ final class IommuBounce {
         return small != null && small.isNeeded(device, sizeBytes, direction);
     }
 
+    /** Whether there is anything to bounce through. */
+    boolean isPoolActive() {
+        return pool.isActive();
+    }
+
     /** Whether a list goes entry by entry, since some may be bounced (iommu:SG-3). */
     boolean isPossible(SgTable sg, int nents, DmaDirection direction) {
         if (untrusted || small == null) {

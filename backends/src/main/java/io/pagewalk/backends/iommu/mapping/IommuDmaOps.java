@@ -225,6 +225,12 @@ final class IommuDmaOps implements DmaOps {
 
     // ---- memory
 
+    /** The device's allocator decides, whatever path its calls take (dma-core:DIR-13, DBG-22). */
+    @Override
+    public boolean isSwiotlbActive(Device dev) {
+        return bounce.isPoolActive();
+    }
+
     @Override
     public @Nullable CoherentPages allocCoherent(Device dev, int cpu, long sizeBytes, int gfp, int attrs) {
         return coherent.alloc(cpu, sizeBytes, coherentProt(attrs), gfp, attrs);

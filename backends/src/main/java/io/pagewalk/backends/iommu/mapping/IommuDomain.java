@@ -288,6 +288,26 @@ final class IommuDomain extends TableDomain {
         return all;
     }
 
+    /** Tells of each range of addresses that is taken, and what for, in the columns of a snapshot. */
+    void tell(Consumer<List<String>> rows) {
+        Set<Long> cached = iovas.cachedPfns();
+        Set<Long> queued = new HashSet<>();
+        FlushQueue queue = flushQueue;
+        if (queue != null) {
+            queue.forEach(queued::add);
+        }
+        IovaTree tree = iovas.tree();
+        for (int range = tree.first(); range != IovaTree.ANCHOR; range = tree.next(range)) {
+            long pfn = tree.lo(range);
+            String state = cached.contains(pfn) ? "cached" : queued.contains(pfn) ? "waits for a flush" : "mapped";
+            rows.accept(List.of(
+                    name,
+                    Addresses.hex(pfn << shift),
+                    Addresses.hex(((tree.hi(range) + 1) << shift) - 1),
+                    isReserved(range) ? "reserved" : state));
+        }
+    }
+
     /** Domain flushes by the queue, 0 when strict. */
     long flushes() {
         FlushQueue queue = flushQueue;

@@ -89,7 +89,7 @@ final class IommuPages {
 
     private long allocFromBuddy(long roundedBytes, int gfp) {
         int order = Addresses.order(roundedBytes);
-        long physAddr = allocBlock(order, gfp);
+        long physAddr = allocBlock(order, gfp, point.failsCall());
         if (physAddr != NO_PAGE) {
             pages.splitPages(physAddr, order);
             for (long at = roundedBytes; at < Addresses.PAGE_SIZE << order; at += Addresses.PAGE_SIZE) {
@@ -99,8 +99,8 @@ final class IommuPages {
         return physAddr;
     }
 
-    private long allocBlock(int order, int gfp) {
-        return point.fails() ? NO_PAGE : pages.allocPages(Gfp.zone(gfp), order);
+    private long allocBlock(int order, int gfp, boolean fails) {
+        return fails ? NO_PAGE : pages.allocPages(Gfp.zone(gfp), order);
     }
 
     // ---- apart
@@ -129,7 +129,8 @@ final class IommuPages {
                 return NONE;
             }
             int order = Long.SIZE - 1 - Long.numberOfLeadingZeros(orders);
-            long physAddr = allocBlock(order, gfp);
+            boolean fails = orders == 1L << order ? point.failsCall() : point.fails();
+            long physAddr = allocBlock(order, gfp, fails);
             if (physAddr == NO_PAGE) {
                 orders &= ~(1L << order);
             } else {

@@ -27,7 +27,7 @@ final class PagingDomain extends TableDomain implements IommuPagingDomain {
     private final MappingBook book = new MappingBook();
     private volatile @Nullable IommuFaultHandler faultHandler;
     private volatile @Nullable MsiCookie msiCookie;
-    private boolean closed;
+    private volatile boolean closed;
 
     PagingDomain(Machine machine, PageTable table, IommuDriver driver, IommuGroups groups) {
         super(machine, "a paging domain", table, driver);
@@ -45,7 +45,13 @@ final class PagingDomain extends TableDomain implements IommuPagingDomain {
 
     @Override
     public int attach(Device device) {
+        requireOpen();
         return groups.of(device).attach(this);
+    }
+
+    @Override
+    public int attachGroup(Device device) {
+        return groups.of(device).attachAll(this);
     }
 
     @Override
@@ -63,10 +69,19 @@ final class PagingDomain extends TableDomain implements IommuPagingDomain {
         driver.destroy(table());
     }
 
+    /** The table's pages belong to others once it is closed. */
+    @Override
+    void requireOpen() {
+        if (closed) {
+            throw new IllegalStateException("the domain was freed, and its tables with it (iommu:VTD-27)");
+        }
+    }
+
     // ---- mapping
 
     @Override
     public int map(long iova, long physAddr, long sizeBytes, int prot, int gfp, String owner) {
+        requireOpen();
         if ((gfp & REFUSED_GFP) != 0) {
             return refuseGfp(gfp);
         }
@@ -113,6 +128,7 @@ final class PagingDomain extends TableDomain implements IommuPagingDomain {
 
     @Override
     public long mapSg(long iova, SgTable sg, int nents, int prot, String owner) {
+        requireOpen();
         if (nents < 0 || nents > sg.entries()) {
             throw new IllegalArgumentException(nents + " entries of a list of " + sg.entries());
         }
@@ -142,6 +158,7 @@ final class PagingDomain extends TableDomain implements IommuPagingDomain {
 
     @Override
     public long unmap(long iova, long sizeBytes) {
+        requireOpen();
         long unmapped = core().unmap(iova, sizeBytes);
         if (unmapped != 0) {
             book.remove(iova, Addresses.last(iova, unmapped));
@@ -162,6 +179,7 @@ final class PagingDomain extends TableDomain implements IommuPagingDomain {
 
     @Override
     public long mapMsiDoorbell(long physAddr) {
+        requireOpen();
         MsiCookie cookie = msiCookie;
         return cookie == null ? 0 : cookie.map(physAddr, Long.lowestOneBit(pageSizes()));
     }

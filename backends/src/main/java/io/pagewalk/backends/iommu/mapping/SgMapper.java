@@ -53,7 +53,7 @@ final class SgMapper {
     int map(int cpu, SgTable sg, int nents, int prot) {
         long iovaBytes = pad(sg, nents);
         if (iovaBytes == UNREACHABLE) {
-            device.failure(cpu).record(FailureReason.PEER_UNREACHABLE, Errno.EREMOTEIO, nents, 0, 0, 0);
+            recordUnreachable(cpu, sg, nents);
             return abort(sg, nents, -Errno.EREMOTEIO);
         }
         if (iovaBytes == OVERFLOW) {
@@ -74,6 +74,28 @@ final class SgMapper {
             return abort(sg, nents, mapped);
         }
         return finish(sg, nents, iova);
+    }
+
+    /** Names the first entry that the device does not reach. */
+    private void recordUnreachable(int cpu, SgTable sg, int nents) {
+        for (int i = 0; i < nents; i++) {
+            DevicePageMap peer = peers.mapOf(sg.pageAddr(i));
+            if (peer != null && isUnreachable(peers.route(device, peer))) {
+                device.failure(cpu)
+                        .record(
+                                FailureReason.PEER_UNREACHABLE,
+                                Errno.EREMOTEIO,
+                                sg.physAddr(i),
+                                sg.lengthBytes(i),
+                                0,
+                                0);
+                return;
+            }
+        }
+    }
+
+    private static boolean isUnreachable(Route route) {
+        return route != Route.BUS_ADDR && route != Route.THRU_HOST_BRIDGE;
     }
 
     private void recordShort(int cpu, int nents, long iova, long sizeBytes, long mapped) {
@@ -100,7 +122,7 @@ final class SgMapper {
                     markBusAddress(sg, i, peer);
                     continue;
                 }
-                if (route != Route.THRU_HOST_BRIDGE) {
+                if (isUnreachable(route)) {
                     return UNREACHABLE;
                 }
             }

@@ -37,6 +37,9 @@ abstract class TableDomain implements CoreDomain {
         return 0;
     }
 
+    /** Throws when the tables were given back; those of a default domain live as long as the machine. */
+    void requireOpen() {}
+
     final IommuCore core() {
         return core;
     }
@@ -60,6 +63,7 @@ abstract class TableDomain implements CoreDomain {
 
     @Override
     public final long iovaToPhys(long iova) {
+        requireOpen();
         return core.iovaToPhys(iova);
     }
 
@@ -70,6 +74,7 @@ abstract class TableDomain implements CoreDomain {
 
     @Override
     public final List<LeafRun> leaves() {
+        requireOpen();
         LeafRuns runs = new LeafRuns();
         table.forEachLeaf(0, -1L, runs);
         return runs.runs();
@@ -77,6 +82,7 @@ abstract class TableDomain implements CoreDomain {
 
     /** The leaf that maps an address, or null. */
     final @Nullable LeafRun leafAt(long iova) {
+        requireOpen();
         LeafRuns runs = new LeafRuns();
         table.forEachLeaf(iova, iova, runs);
         return runs.runs().isEmpty() ? null : runs.runs().get(0);
@@ -87,11 +93,13 @@ abstract class TableDomain implements CoreDomain {
 
     @Override
     public final String toText() {
+        requireOpen();
         return DomainDump.text(this, mappings());
     }
 
     @Override
     public final String toJson() {
+        requireOpen();
         return DomainDump.json(this, mappings());
     }
 }

@@ -122,7 +122,7 @@ public final class TablePool {
      * @return its physical address, all its bytes zero, or {@link #NO_PAGE}
      */
     public long alloc() {
-        if (failure.fails()) {
+        if (failure.failsCall()) {
             return NO_PAGE;
         }
         long physAddr = take();

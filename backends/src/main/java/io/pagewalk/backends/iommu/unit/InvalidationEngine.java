@@ -8,7 +8,7 @@ import java.util.concurrent.atomic.AtomicLongArray;
 
 /**
  * The part of a unit that forgets: it fetches descriptors from the invalidation queue and carries them out, one thread
- * at a time. Implements iommu:INV-3 to INV-7, iommu:INV-16 and the IQE part of iommu:INV-17.
+ * at a time. Implements iommu:INV-3 to INV-8, iommu:INV-16 and the IQE and ITE parts of iommu:INV-17.
  *
  * <p>Callers hold the unit's lock.
  */
@@ -30,6 +30,7 @@ final class InvalidationEngine {
     private final PhysicalMemory memory;
     private final AccessGuard guard;
     private final Iotlb iotlb;
+    private final PagingCache pagingCache;
     private final int maxAddressMask;
     private final AtomicLongArray counts = new AtomicLongArray(4);
     private long base;
@@ -38,6 +39,8 @@ final class InvalidationEngine {
     private boolean enabled;
     private boolean reachable;
     private boolean stopped;
+    private boolean timedOut;
+    private int silentRequester;
     private boolean settled;
 
     InvalidationEngine(VtdUnit unit, PhysicalMemory memory) {
@@ -45,6 +48,7 @@ final class InvalidationEngine {
         this.memory = memory;
         this.guard = unit.guard();
         this.iotlb = unit.iotlb();
+        this.pagingCache = unit.pagingCache();
         this.maxAddressMask = unit.features().maxAddressMask();
     }
 
@@ -55,6 +59,7 @@ final class InvalidationEngine {
         entries = 256 << (iqa & 7);
         head = 0;
         stopped = false;
+        timedOut = false;
         reachable = memory.isRam(base, (long) entries * InvalidationLayout.DESCRIPTOR_BYTES);
         enabled = true;
     }
@@ -72,6 +77,20 @@ final class InvalidationEngine {
         fetchUpTo(iqt);
     }
 
+    boolean hasTimedOut() {
+        return timedOut;
+    }
+
+    void clearTimeout(long iqt) {
+        timedOut = false;
+        fetchUpTo(iqt);
+    }
+
+    /** IQER: who did not answer. */
+    long errorRegister() {
+        return InvalidationLayout.timedOut(silentRequester);
+    }
+
     long headRegister() {
         return (long) head << 4;
     }
@@ -80,7 +99,7 @@ final class InvalidationEngine {
     void fetchUpTo(long iqt) {
         int tail = (int) (iqt >>> 4) & (entries - 1);
         settled = false;
-        while (enabled && !stopped && head != tail) {
+        while (enabled && !stopped && !timedOut && head != tail) {
             long at = base + (long) head * InvalidationLayout.DESCRIPTOR_BYTES;
             if (reachable && carryOut(memory.getLong(at), memory.getLong(at + Long.BYTES))) {
                 head = (head + 1) & (entries - 1);
@@ -94,10 +113,21 @@ final class InvalidationEngine {
         return switch (InvalidationLayout.type(low)) {
             case InvalidationLayout.CONTEXT -> context(low);
             case InvalidationLayout.IOTLB -> iotlb(low, high);
-            case InvalidationLayout.DEVICE_TLB, InvalidationLayout.INTERRUPT_ENTRY -> true;
+            case InvalidationLayout.DEVICE_TLB -> deviceTlb(low);
+            case InvalidationLayout.INTERRUPT_ENTRY -> true;
             case InvalidationLayout.WAIT -> await(low, high);
             default -> false;
         };
+    }
+
+    /** No device keeps translations of its own, so that each answers at once; where there is none, nobody does. */
+    private boolean deviceTlb(long low) {
+        int requesterId = InvalidationLayout.requesterId(low);
+        if (!unit.hasPort(requesterId)) {
+            silentRequester = requesterId;
+            timedOut = true;
+        }
+        return true;
     }
 
     private boolean await(long low, long high) {
@@ -144,19 +174,20 @@ final class InvalidationEngine {
             case InvalidationLayout.DOMAIN -> unit.forEachPort(port -> port.forgetContextOf(domainId));
             case InvalidationLayout.DEVICE -> {
                 int ignored = ignoredFunctions(functionMask);
-                unit.forEachPort(port -> forgetDevice(port, requesterId, ignored));
+                unit.forEachPort(port -> forgetDevice(port, domainId, requesterId, ignored));
             }
             default -> {
                 return false;
             }
         }
+        settled = false; // An access may have used what is forgotten now, and fill the IOTLB by it.
         count(CONTEXT);
         return true;
     }
 
-    private static void forgetDevice(VtdPort port, int requesterId, int ignored) {
+    private static void forgetDevice(VtdPort port, int domainId, int requesterId, int ignored) {
         if (((port.requesterId() ^ requesterId) & ~ignored) == 0) {
-            port.forgetContext();
+            port.forgetContextOfDevice(domainId);
         }
     }
 
@@ -175,19 +206,55 @@ final class InvalidationEngine {
                 InvalidationLayout.granularity(low),
                 InvalidationLayout.domainId(low),
                 InvalidationLayout.address(high),
-                InvalidationLayout.addressMask(high));
+                InvalidationLayout.addressMask(high),
+                InvalidationLayout.leafOnly(high));
     }
 
     /** Without the queue: waits for accesses in flight before and after. */
-    boolean iotlbNow(int granularity, int domainId, long iova, int addressMask) {
+    boolean iotlbNow(int granularity, int domainId, long iva) {
         settled = false;
-        boolean done = iotlb(granularity, domainId, iova, addressMask);
+        boolean done = iotlb(
+                granularity,
+                domainId,
+                InvalidationLayout.address(iva),
+                InvalidationLayout.addressMask(iva),
+                InvalidationLayout.leafOnly(iva));
         guard.drain();
         return done;
     }
 
-    private boolean iotlb(int granularity, int domainId, long iova, int addressMask) {
-        settle();
+    /** Table entries first, without which nothing that is dropped can come back (see {@link PagingCache}). */
+    private boolean iotlb(int granularity, int domainId, long iova, int addressMask, boolean leafOnly) {
+        boolean pages = granularity == InvalidationLayout.PAGES;
+        if (!pages && granularity != InvalidationLayout.GLOBAL && granularity != InvalidationLayout.DOMAIN) {
+            return false;
+        }
+        if (pages && addressMask > maxAddressMask) {
+            return false;
+        }
+        if (pagingCache.isPresent() && !(pages && leafOnly)) {
+            pagingCache.bypass(true);
+            settled = false;
+            settle();
+            dropTables(granularity, domainId, iova, addressMask);
+            dropTranslations(granularity, domainId, iova, addressMask);
+            pagingCache.bypass(false);
+        } else {
+            settle();
+            dropTranslations(granularity, domainId, iova, addressMask);
+        }
+        return true;
+    }
+
+    private void dropTables(int granularity, int domainId, long iova, int addressMask) {
+        switch (granularity) {
+            case InvalidationLayout.GLOBAL -> pagingCache.invalidateAll();
+            case InvalidationLayout.DOMAIN -> pagingCache.invalidateDomain(domainId);
+            default -> pagingCache.invalidatePages(domainId, iova, addressMask);
+        }
+    }
+
+    private void dropTranslations(int granularity, int domainId, long iova, int addressMask) {
         switch (granularity) {
             case InvalidationLayout.GLOBAL -> {
                 iotlb.invalidateAll();
@@ -197,18 +264,11 @@ final class InvalidationEngine {
                 iotlb.invalidateDomain(domainId);
                 count(DOMAIN);
             }
-            case InvalidationLayout.PAGES -> {
-                if (addressMask > maxAddressMask) {
-                    return false;
-                }
+            default -> {
                 iotlb.invalidatePages(domainId, iova, addressMask);
                 count(PAGES);
             }
-            default -> {
-                return false;
-            }
         }
-        return true;
     }
 
     private void count(int what) {

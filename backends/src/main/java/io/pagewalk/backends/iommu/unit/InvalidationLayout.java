@@ -81,6 +81,20 @@ public final class InvalidationLayout {
         return WAIT | STATUS_WRITE | (long) status << 32;
     }
 
+    /**
+     * Which device did not answer.
+     *
+     * @param iqer the error register of the queue
+     * @return its requester id
+     */
+    public static int timedOutRequester(long iqer) {
+        return (int) (iqer >>> 32) & 0xffff;
+    }
+
+    static long timedOut(int requesterId) {
+        return (long) requesterId << 32;
+    }
+
     static int type(long low) {
         return (int) low & 0xf;
     }
@@ -99,6 +113,10 @@ public final class InvalidationLayout {
 
     static int functionMask(long low) {
         return (int) (low >>> 48) & 3;
+    }
+
+    static boolean leafOnly(long high) {
+        return (high & LEAF_ONLY) != 0;
     }
 
     static int addressMask(long high) {

@@ -27,6 +27,7 @@ public final class VtdCapability {
                 | (((long) VtdRegisters.FRCD / 16) << 24)
                 | (((1L << features.largeLevels()) - 1) << 34)
                 | CAP_PSI
+                | (features.cachingMode() ? CAP_CM : 0)
                 | (features.faultRecords() - 1L) << 40
                 | (long) features.maxAddressMask() << 48
                 | DRAINS;

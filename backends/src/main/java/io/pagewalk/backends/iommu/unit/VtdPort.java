@@ -11,9 +11,10 @@ import org.jspecify.annotations.Nullable;
  * The unit as one requester sees it: its requests are looked up in the context cache and the IOTLB, and walked where
  * those miss. Implements iommu:FLT-5, iommu:FLT-6 and iommu:FLT-8.
  *
- * <p>Thread-safe; allocates only when it fills the context cache.
+ * <p>Thread-safe; allocates only when it reads a context entry. One class, so that calls are direct, unless an audit
+ * brings {@link AuditedPort} in.
  */
-final class VtdPort implements BusPort {
+class VtdPort implements BusPort {
     private static final long INTERRUPT_FIRST = 0xfee0_0000L;
     private static final long INTERRUPT_BYTES = 0x10_0000L;
 
@@ -33,7 +34,7 @@ final class VtdPort implements BusPort {
         this.requesterId = requesterId;
         this.features = unit.features();
         this.tables = tables;
-        this.walk = new SecondStageWalk(tables, features);
+        this.walk = new SecondStageWalk(tables, features, unit.pagingCache());
         this.iotlb = unit.iotlb();
         this.guard = unit.guard();
         this.faults = unit.faults();
@@ -78,7 +79,7 @@ final class VtdPort implements BusPort {
         return known == null ? translateUncached(dmaAddr, access) : translateIn(known, dmaAddr, access);
     }
 
-    private static boolean isInterrupt(long address) {
+    static boolean isInterrupt(long address) {
         return Addresses.lessThan(address - INTERRUPT_FIRST, INTERRUPT_BYTES);
     }
 
@@ -97,25 +98,42 @@ final class VtdPort implements BusPort {
         return BusPort.isFault(dmaAddr) ? BusPort.fault(DeviceBus.NOT_RAM) : dmaAddr;
     }
 
-    private long translateIn(CachedContext known, long dmaAddr, Access access) {
+    /** Translates by what is known of the requester's domain. */
+    long translateIn(CachedContext known, long dmaAddr, Access access) {
         if (Addresses.lessThan(known.lastAddr, dmaAddr)) {
             return blocked(known.recordsFaults, dmaAddr, access, VtdFaultReason.BEYOND_WIDTH);
         }
         if (known.passThrough) {
-            return dmaAddr;
+            return known.reason == 0 ? dmaAddr : blocked(known.recordsFaults, dmaAddr, access, known.reason);
         }
         long translation = iotlb.lookup(known.domainId, dmaAddr);
         if (SecondStageWalk.permits(translation, access)) {
             counters.hit();
             return reached(known, SecondStageWalk.apply(translation, dmaAddr), dmaAddr, access);
         }
-        return translateByWalk(known, dmaAddr, access);
+        return SecondStageWalk.isNowhere(translation)
+                ? translateToNowhere(known, dmaAddr, access)
+                : translateByWalk(known, dmaAddr, access);
+    }
+
+    /** What the tables of a domain say as they stand: a translation or a fault. */
+    final long walkFromRoot(CachedContext known, long dmaAddr, Access access) {
+        return walk.walkFromRoot(known.root, known.levels, dmaAddr, access);
+    }
+
+    private long translateToNowhere(CachedContext known, long dmaAddr, Access access) {
+        counters.hit();
+        int reason = access.writes() ? VtdFaultReason.NO_WRITE : VtdFaultReason.NO_READ;
+        return blocked(known.recordsFaults, dmaAddr, access, reason);
     }
 
     private long translateByWalk(CachedContext known, long dmaAddr, Access access) {
         counters.miss();
-        long translation = walk.walk(known.root, known.levels, dmaAddr, access);
+        long translation = walk.walk(known.domainId, known.root, known.levels, dmaAddr, access);
         if (BusPort.isFault(translation)) {
+            if (features.cachingMode() && SecondStageWalk.isAbsent(translation)) {
+                iotlb.fill(known.domainId, dmaAddr, SecondStageWalk.nowhere());
+            }
             return blocked(known.recordsFaults, dmaAddr, access, BusPort.faultCode(translation));
         }
         iotlb.fill(known.domainId, dmaAddr, translation);
@@ -140,42 +158,53 @@ final class VtdPort implements BusPort {
     // ---- the context cache
 
     private long translateUncached(long dmaAddr, Access access) {
-        long slot = contextSlot();
-        if (BusPort.isFault(slot)) {
-            return blocked(true, dmaAddr, access, BusPort.faultCode(slot));
+        CachedContext found = readContext();
+        if (found.reason == 0 || (features.cachingMode() && found.reason == VtdFaultReason.CONTEXT_NOT_PRESENT)) {
+            context = found;
         }
-        long low = tables.entry(slot);
-        long high = tables.entry(slot + Long.BYTES);
-        int reason = CachedContext.reason(low, high, features);
-        if (reason != 0) {
-            boolean recorded = !ContextLayout.isPresent(low) || !ContextLayout.disablesFaults(low);
-            return blocked(recorded, dmaAddr, access, reason);
-        }
-        CachedContext found = new CachedContext(low, high, features);
-        context = found;
         return translateIn(found, dmaAddr, access);
     }
 
-    /** Where this requester's context entry lies, or a fault. */
-    private long contextSlot() {
+    /** The context entry as it stands, or why there is none. */
+    final CachedContext readContext() {
         long rootSlot = ContextLayout.rootSlot(unit.rootTable(), requesterId);
         if (!tables.isReachable(rootSlot)) {
-            return BusPort.fault(VtdFaultReason.ROOT_UNREACHABLE);
+            return CachedContext.failure(VtdFaultReason.ROOT_UNREACHABLE, true);
         }
         long low = tables.entry(rootSlot);
         if (!ContextLayout.isPresent(low)) {
-            return BusPort.fault(VtdFaultReason.ROOT_NOT_PRESENT);
+            return CachedContext.failure(VtdFaultReason.ROOT_NOT_PRESENT, true);
         }
         long high = tables.entry(rootSlot + Long.BYTES);
         if (ContextLayout.rootHasReservedBits(low, high, -1L << features.hostBits())) {
-            return BusPort.fault(VtdFaultReason.ROOT_RESERVED);
+            return CachedContext.failure(VtdFaultReason.ROOT_RESERVED, true);
         }
         long slot = ContextLayout.contextSlot(ContextLayout.pointer(low), requesterId);
-        return tables.isReachable(slot) ? slot : BusPort.fault(VtdFaultReason.CONTEXT_UNREACHABLE);
+        return tables.isReachable(slot)
+                ? CachedContext.of(tables.entry(slot), tables.entry(slot + Long.BYTES), features)
+                : CachedContext.failure(VtdFaultReason.CONTEXT_UNREACHABLE, true);
+    }
+
+    /**
+     * A device's own request for a translation, or one that it says is translated: allowed by no context entry of this
+     * unit, as there are no device-TLBs (iommu:FLT-4, FLT-5).
+     */
+    final long translateForDevice(long dmaAddr, Access access) {
+        CachedContext found = readContext();
+        int reason = found.reason == 0 ? VtdFaultReason.BLOCKED : found.reason;
+        return blocked(found.recordsFaults, dmaAddr, access, reason);
     }
 
     void forgetContext() {
         context = null;
+    }
+
+    /** What is remembered as not present is tagged with domain 0, and goes by that name only (iommu:CTX-5, INV-1). */
+    void forgetContextOfDevice(int domainId) {
+        CachedContext known = context;
+        if (known != null && (known.reason == 0 || domainId == known.domainId)) {
+            context = null;
+        }
     }
 
     void forgetContextOf(int domainId) {

@@ -55,6 +55,10 @@ public final class VtdRegisters {
     public static final int FSTS_PPF = 1 << 1;
     /** FSTS: a descriptor was invalid; the queue stands still until this is written with 1. */
     public static final int FSTS_IQE = 1 << 4;
+    /** FSTS: a device answered an invalidation wrongly; cleared by writing 1. */
+    public static final int FSTS_ICE = 1 << 5;
+    /** FSTS: a device did not answer an invalidation; the queue stands still until this is written with 1. */
+    public static final int FSTS_ITE = 1 << 6;
     /** FECTL: the fault interrupt is masked. */
     public static final int FECTL_IM = 1 << 31;
 

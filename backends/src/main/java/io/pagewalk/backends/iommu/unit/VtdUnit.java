@@ -2,6 +2,7 @@ package io.pagewalk.backends.iommu.unit;
 
 import io.pagewalk.backends.iommu.pgtable.TableMemory;
 import io.pagewalk.backends.lock.SpinLock;
+import io.pagewalk.dma.Access;
 import io.pagewalk.dma.memory.PhysicalMemory;
 import io.pagewalk.dma.spi.BusPort;
 import io.pagewalk.dma.spi.Metric;
@@ -10,6 +11,7 @@ import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicLongArray;
 import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
 
 /**
  * A VT-d unit in legacy mode: registers, context cache, IOTLB, invalidation and fault records, between the devices and
@@ -21,7 +23,7 @@ import java.util.function.Consumer;
  * <p>Thread-safe.
  *
  * <p>Differs from hardware: it carries out the invalidation queue before the write of the tail returns, and it has no
- * paging-structure caches, interrupt remapping, device-TLBs or scalable mode.
+ * interrupt remapping, device-TLBs or scalable mode.
  */
 public final class VtdUnit implements RegisterFile {
     private static final int VERSION = 0x10;
@@ -34,12 +36,14 @@ public final class VtdUnit implements RegisterFile {
     private final FaultEvent faultEvent = new FaultEvent();
     private final FaultRecords faults;
     private final Iotlb iotlb;
+    private final PagingCache pagingCache;
     private final AccessGuard guard;
     private final InvalidationEngine invalidation;
     private final SpinLock lock = new SpinLock();
     private final Map<Integer, VtdPort> ports = new ConcurrentHashMap<>();
     private volatile long rootTable;
     private volatile boolean translating;
+    private volatile @Nullable StaleUseListener audit;
 
     /**
      * Makes a unit as it is after power-on: translation and queue off, fault interrupt masked.
@@ -50,7 +54,8 @@ public final class VtdUnit implements RegisterFile {
     public VtdUnit(PhysicalMemory memory, VtdFeatures features) {
         this.features = features;
         this.faults = new FaultRecords(features.faultRecords(), faultEvent);
-        this.iotlb = new Iotlb(features.iotlbEntries());
+        this.iotlb = new Iotlb(features.iotlb());
+        this.pagingCache = new PagingCache(features.pagingCache());
         this.guard = new AccessGuard(stripes());
         this.invalidation = new InvalidationEngine(this, memory);
         set(VtdRegisters.VER, VERSION);
@@ -74,6 +79,16 @@ public final class VtdUnit implements RegisterFile {
         faultEvent.connect(interrupt);
     }
 
+    /**
+     * Has every access of requesters that have no port yet walk the tables as well, and tells of those that went by
+     * something else. Ports made before cost and tell nothing.
+     *
+     * @param listener told of each stale use
+     */
+    public void audit(StaleUseListener listener) {
+        audit = listener;
+    }
+
     // ---- between devices and memory
 
     /**
@@ -84,7 +99,29 @@ public final class VtdUnit implements RegisterFile {
      * @return the port, always the same for one requester
      */
     public BusPort port(int requesterId, TableMemory tables) {
-        return ports.computeIfAbsent(requesterId, id -> new VtdPort(this, id, tables));
+        return portOf(requesterId, tables);
+    }
+
+    private VtdPort portOf(int requesterId, TableMemory tables) {
+        return ports.computeIfAbsent(requesterId, id -> {
+            StaleUseListener listener = audit;
+            return listener == null ? new VtdPort(this, id, tables) : new AuditedPort(this, id, tables, listener);
+        });
+    }
+
+    /**
+     * A device's own request for a translation, or an access to an address that it says is translated already. There
+     * are no device-TLBs, so that none is allowed: reason 0x0d, unless the request is blocked before that
+     * (iommu:FLT-5).
+     *
+     * @param requesterId bus, device and function, 0 to 0xffff
+     * @param tables the way to table entries
+     * @param dmaAddr the address
+     * @param access what is asked for
+     * @return the fault, recorded as any other
+     */
+    public long translateForDevice(int requesterId, TableMemory tables, long dmaAddr, Access access) {
+        return portOf(requesterId, tables).translateForDevice(dmaAddr, access);
     }
 
     /**
@@ -103,6 +140,15 @@ public final class VtdUnit implements RegisterFile {
      */
     public int iotlbHeld() {
         return iotlb.held();
+    }
+
+    /**
+     * How many entries the paging-structure caches hold.
+     *
+     * @return the count; exact only while there is no access
+     */
+    public int pagingCacheHeld() {
+        return pagingCache.held();
     }
 
     /**
@@ -137,6 +183,14 @@ public final class VtdUnit implements RegisterFile {
 
     Iotlb iotlb() {
         return iotlb;
+    }
+
+    PagingCache pagingCache() {
+        return pagingCache;
+    }
+
+    boolean hasPort(int requesterId) {
+        return ports.containsKey(requesterId);
     }
 
     AccessGuard guard() {
@@ -179,7 +233,9 @@ public final class VtdUnit implements RegisterFile {
     }
 
     private int faultStatus() {
-        return faults.status() | (invalidation.hasError() ? VtdRegisters.FSTS_IQE : 0);
+        return faults.status()
+                | (invalidation.hasError() ? VtdRegisters.FSTS_IQE : 0)
+                | (invalidation.hasTimedOut() ? VtdRegisters.FSTS_ITE : 0);
     }
 
     @Override
@@ -249,6 +305,7 @@ public final class VtdUnit implements RegisterFile {
         set(VtdRegisters.IQT, value);
         invalidation.fetchUpTo(value);
         set(VtdRegisters.IQH, invalidation.headRegister());
+        set(VtdRegisters.IQER, invalidation.errorRegister());
     }
 
     /** GSTS shows TE and QIE as written, and that a root pointer was ever set. */
@@ -283,6 +340,11 @@ public final class VtdUnit implements RegisterFile {
             invalidation.clearError(read64(VtdRegisters.IQT));
             set(VtdRegisters.IQH, invalidation.headRegister());
         }
+        if ((value & VtdRegisters.FSTS_ITE) != 0 && invalidation.hasTimedOut()) {
+            invalidation.clearTimeout(read64(VtdRegisters.IQT));
+            set(VtdRegisters.IQH, invalidation.headRegister());
+            set(VtdRegisters.IQER, invalidation.errorRegister());
+        }
     }
 
     private void contextCommand(long value) {
@@ -297,8 +359,7 @@ public final class VtdUnit implements RegisterFile {
     private void iotlbCommand(long value) {
         if ((value & VtdRegisters.IOTLB_IVT) != 0) {
             int granularity = (int) (value >>> 60) & 3;
-            long address = read64(VtdRegisters.IVA);
-            invalidation.iotlbNow(granularity, (int) (value >>> 32) & 0xffff, address & ~0xfffL, (int) address & 0x3f);
+            invalidation.iotlbNow(granularity, (int) (value >>> 32) & 0xffff, read64(VtdRegisters.IVA));
             set(VtdRegisters.IOTLB, (value & ~VtdRegisters.IOTLB_IVT) | ((long) granularity << 57));
         }
     }

@@ -19,6 +19,7 @@ import io.pagewalk.dma.spi.BackendOptions;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
+import org.assertj.core.api.ThrowableAssert;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
@@ -311,6 +312,37 @@ class IommuPagingDomainTest {
         domain.close();
         domain.close();
         assertThat(iommu.allocPagingDomain().tablePages()).isEqualTo(1);
+    }
+
+    @Test
+    @DisplayName(
+            "iommu:VTD-27: a closed domain neither writes nor reads the pages of its tables, which others have now")
+    void whatIsClosedTouchesNoTable() {
+        domain.map(0x1000, 0x7000, PAGE, RW);
+        domain.close();
+        IommuPagingDomain next = iommu.allocPagingDomain();
+        next.map(0x1000, 0x9000, PAGE, RW);
+        SgTable list = new SgTable(1).add(0x10_0000, PAGE);
+        List<ThrowableAssert.ThrowingCallable> calls = List.of(
+                () -> domain.attach(edu),
+                () -> domain.map(0x2000, 0x8000, PAGE, RW),
+                () -> domain.mapSg(0x2000, list, 1, RW, "x"),
+                () -> domain.unmap(0x1000, PAGE),
+                () -> domain.mapMsiDoorbell(0x801_0040),
+                () -> domain.iovaToPhys(0x1000),
+                () -> domain.find(0x1000),
+                domain::leaves,
+                domain::toText,
+                domain::toJson);
+        for (ThrowableAssert.ThrowingCallable call : calls) {
+            assertThatThrownBy(call)
+                    .isInstanceOf(IllegalStateException.class)
+                    .hasMessage("the domain was freed, and its tables with it (iommu:VTD-27)");
+        }
+        domain.detach(edu);
+        assertThat(next.leaves()).containsExactly(new LeafRun(0x1000, 0x9000, PAGE, 1, RW));
+        assertThat(domain.tablePages()).isZero();
+        next.close();
     }
 
     @Test

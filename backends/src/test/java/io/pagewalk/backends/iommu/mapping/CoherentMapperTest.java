@@ -79,7 +79,7 @@ class CoherentMapperTest {
             world.machine.failures().failNth("iommu.pages", 512);
             assertThat(world.ops.allocCoherent(world.device, 0, 2 << 20, Gfp.KERNEL, DmaAttrs.ALLOC_SINGLE_PAGES))
                     .isNull();
-            assertThat(world.failure().reason()).isEqualTo(FailureReason.NO_MEMORY);
+            assertThat(world.failure().reason()).isEqualTo(FailureReason.INJECTED);
             world.assertNothingIsHeld();
         }
     }
@@ -129,7 +129,7 @@ class CoherentMapperTest {
                 world.machine.failures().failNth("iommu.iova", 1);
                 assertThat(world.ops.allocCoherent(world.device, 0, 3 * PAGE, Gfp.KERNEL, attrs))
                         .isNull();
-                assertThat(world.failure().reason()).isEqualTo(FailureReason.NO_IOVA);
+                assertThat(world.failure().reason()).isEqualTo(FailureReason.INJECTED);
                 world.machine.failures().disarm();
                 world.table.failAfter(0);
                 assertThat(world.ops.allocCoherent(world.device, 0, 3 * PAGE, Gfp.KERNEL, attrs))
@@ -265,7 +265,7 @@ class CoherentMapperTest {
             world.machine.failures().failNth("iommu.pages", 1);
             assertThat(world.ops.allocPages(world.device, 0, PAGE, DmaDirection.FROM_DEVICE, Gfp.KERNEL))
                     .isNull();
-            assertThat(world.failure().reason()).isEqualTo(FailureReason.NO_MEMORY);
+            assertThat(world.failure().reason()).isEqualTo(FailureReason.INJECTED);
             assertThat(world.machine.pages().freeBytes()).isEqualTo(before);
         }
     }

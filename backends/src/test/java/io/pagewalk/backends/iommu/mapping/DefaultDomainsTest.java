@@ -215,7 +215,7 @@ class DefaultDomainsTest {
     @Test
     @DisplayName("iommu:GRP-3: when a member cannot move, those that did move back, and the one that failed with them")
     void groupMovesAsOneOrNotAtAll() {
-        IommuGroup group = new IommuGroup(BareDomain.identity(driver));
+        IommuGroup group = new IommuGroup(BareDomain.identity(driver), BareDomain.blocked(driver));
         Device a = device("a");
         Device b = device("b");
         Device c = device("c");

@@ -130,10 +130,21 @@ class PeersAndSmallBuffersTest {
             SgTable sg = new SgTable(3).add(RAM + 8, 0x10).add(BAR, PAGE).add(BAR + PAGE, PAGE);
             assertThat(map(world, sg)).isEqualTo(-Errno.EREMOTEIO);
             assertThat(world.failure().reason()).isEqualTo(FailureReason.PEER_UNREACHABLE);
+            assertThat(world.failure().numbers()).as("the first out of reach").containsExactly(BAR + PAGE, PAGE);
             assertThat(segments(sg, 3)).containsOnly("ffffffffffffffff+0");
             assertThat(sg.physAddr(0)).isEqualTo(RAM + 8);
             assertThat(sg.lengthBytes(0)).isEqualTo(0x10);
             world.assertNothingIsHeld();
+        }
+    }
+
+    @Test
+    @DisplayName("dma-core:DIR-13, DBG-22: swiotlb is active behind an IOMMU as well where the device has a pool")
+    void swiotlbIsActiveWhereThereIsAPool() {
+        try (World without = World.strict();
+                World with = World.untrusted(config -> config.withMinAlignMask(0xfff))) {
+            assertThat(without.ops.isSwiotlbActive(without.device)).isFalse();
+            assertThat(with.ops.isSwiotlbActive(with.device)).isTrue();
         }
     }
 

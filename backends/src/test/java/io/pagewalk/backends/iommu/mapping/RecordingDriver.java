@@ -1,6 +1,7 @@
 package io.pagewalk.backends.iommu.mapping;
 
 import io.pagewalk.backends.iommu.api.IommuDomainType;
+import io.pagewalk.backends.iommu.api.TableImage;
 import io.pagewalk.backends.iommu.driver.FaultReports;
 import io.pagewalk.backends.iommu.driver.IommuDriver;
 import io.pagewalk.backends.iommu.pgtable.PageTable;
@@ -35,6 +36,7 @@ final class RecordingDriver implements IommuDriver {
     private int mapsToFail;
     private @Nullable Device refused;
     private boolean recording = true;
+    FaultReports faultReports = (requesterId, pageIova, write, reason) -> {};
     private Runnable duringFlush = () -> {};
 
     RecordingDriver(long apertureEnd) {
@@ -148,6 +150,11 @@ final class RecordingDriver implements IommuDriver {
     }
 
     @Override
+    public TableImage image(Device device) {
+        throw new AssertionError("no test here has tables of bytes");
+    }
+
+    @Override
     public BusPort port(Device device) {
         throw new AssertionError("no test here uses the bus");
     }
@@ -185,5 +192,7 @@ final class RecordingDriver implements IommuDriver {
     public void close() {}
 
     @Override
-    public void passFaultsTo(FaultReports reports) {}
+    public void passFaultsTo(FaultReports reports) {
+        faultReports = reports;
+    }
 }

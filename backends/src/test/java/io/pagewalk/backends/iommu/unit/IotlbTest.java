@@ -18,7 +18,7 @@ class IotlbTest {
 
     @Test
     void anEntryIsFoundByItsDomainAndPageOnly() {
-        Iotlb iotlb = new Iotlb(64);
+        Iotlb iotlb = new Iotlb(new VtdFeatures.CacheShape(64, 1));
         iotlb.fill(5, 0x1234, translation(0x80_0000, 1));
 
         assertThat(iotlb.lookup(5, 0x1fff)).isEqualTo(translation(0x80_0000, 1));
@@ -29,7 +29,7 @@ class IotlbTest {
 
     @Test
     void largePagesAnswerForAllTheirAddresses() {
-        Iotlb iotlb = new Iotlb(64);
+        Iotlb iotlb = new Iotlb(new VtdFeatures.CacheShape(64, 1));
         iotlb.fill(5, 0x4012_3456, translation(0x8000_0000L, 2));
         iotlb.fill(5, 0x1_2345_6789L, translation(0xc000_0000L, 3));
 
@@ -40,7 +40,7 @@ class IotlbTest {
 
     @Test
     void oneEntryIsEnough() {
-        Iotlb iotlb = new Iotlb(1);
+        Iotlb iotlb = new Iotlb(new VtdFeatures.CacheShape(1, 1));
         iotlb.fill(5, 0x1000, translation(0x80_0000, 1));
         iotlb.fill(5, 0x2000, translation(0x90_0000, 1));
 
@@ -52,7 +52,7 @@ class IotlbTest {
 
     @Test
     void theHighestAddressesAreKeptApart() {
-        Iotlb iotlb = new Iotlb(256);
+        Iotlb iotlb = new Iotlb(new VtdFeatures.CacheShape(256, 1));
         long top = (1L << 57) - 4096;
         iotlb.fill(0xffff, top, translation(0x80_0000, 1));
 
@@ -67,7 +67,7 @@ class IotlbTest {
     @Property(tries = 300)
     void aPageSelectiveInvalidationDropsWhatOverlapsAndNothingElse(
             @ForAll @LongRange(min = 0, max = 0x1fff) long firstPage, @ForAll @IntRange(min = 0, max = 52) int order) {
-        Iotlb iotlb = new Iotlb(4096);
+        Iotlb iotlb = new Iotlb(new VtdFeatures.CacheShape(4096, 1));
         Map<Long, Integer> levels = new HashMap<>();
         for (long page = 0; page < 0x2000; page += 37) {
             int level = page < 0x1000 ? 1 : 2;
@@ -95,7 +95,7 @@ class IotlbTest {
 
     @Test
     void aDomainGoesWithoutTheOthers() {
-        Iotlb iotlb = new Iotlb(1024);
+        Iotlb iotlb = new Iotlb(new VtdFeatures.CacheShape(1024, 1));
         for (int i = 0; i < 100; i++) {
             iotlb.fill(3, i * 4096L, translation(0x80_0000, 1));
             iotlb.fill(4, i * 4096L, translation(0x80_0000, 1));

@@ -68,10 +68,26 @@ class LayoutsTest {
         assertThat(VtdCapability.agawOfWidth(57)).isEqualTo(3);
     }
 
+    /** A direct-mapped IOTLB, no paging-structure caches. */
+    private static VtdFeatures features(
+            int width, int largeLevels, int hostBits, int entries, int records, int addressMask, boolean snoops) {
+        return new VtdFeatures(
+                width,
+                largeLevels,
+                hostBits,
+                new VtdFeatures.CacheShape(entries, 1),
+                VtdFeatures.CacheShape.NONE,
+                records,
+                addressMask,
+                snoops,
+                true,
+                false);
+    }
+
     /** iommu:VTD-2, VTD-3, VTD-5. */
     @Test
     void capabilitiesAreReadAsTheyAreWritten() {
-        VtdFeatures features = new VtdFeatures(42, 1, 46, 64, 5, 9, true, true);
+        VtdFeatures features = features(42, 1, 46, 64, 5, 9, true);
         long cap = VtdCapability.cap(features);
 
         assertThat(VtdCapability.highestAgaw(cap)).isEqualTo(2);
@@ -83,7 +99,7 @@ class LayoutsTest {
         assertThat(VtdCapability.faultRecords(cap)).isEqualTo(5);
         assertThat(VtdCapability.faultRecordOffset(cap)).isEqualTo(VtdRegisters.FRCD);
         assertThat(cap >>> 7 & 1).as("caching mode").isZero();
-        assertThat(VtdCapability.largeLevels(VtdCapability.cap(new VtdFeatures(48, 0, 52, 1, 1, 0, false, true))))
+        assertThat(VtdCapability.largeLevels(VtdCapability.cap(features(48, 0, 52, 1, 1, 0, false))))
                 .isZero();
         assertThat(VtdCapability.largeLevels(VtdCapability.cap(VtdFeatures.DEFAULT)))
                 .isEqualTo(2);
@@ -103,7 +119,18 @@ class LayoutsTest {
                 .with("iommu.iotlbEntries", 16)
                 .with("iommu.faultRecords", 1));
 
-        assertThat(features).isEqualTo(new VtdFeatures(39, 0, 52, 16, 1, 18, true, true));
+        assertThat(features)
+                .isEqualTo(new VtdFeatures(
+                        39,
+                        0,
+                        52,
+                        new VtdFeatures.CacheShape(16, 4),
+                        new VtdFeatures.CacheShape(32, 4),
+                        1,
+                        18,
+                        true,
+                        true,
+                        false));
         assertThat(VtdFeatures.of(BackendOptions.NONE)).isEqualTo(VtdFeatures.DEFAULT);
     }
 
@@ -113,6 +140,6 @@ class LayoutsTest {
                 .isInstanceOf(IllegalArgumentException.class)
                 .hasMessage("a VT-d unit has a width of 31 to 57 bits, not 30");
         assertThatThrownBy(() -> VtdFeatures.of(BackendOptions.NONE.with("iommu.iotlbEntries", 3)))
-                .hasMessage("a VT-d unit has a power of two of IOTLB entries, not 3");
+                .hasMessage("a VT-d unit has a power of two of cache entries, or 0, not 3");
     }
 }

@@ -29,8 +29,24 @@ class VtdUnitTest {
     private static final long NOT_RAM = 0x4000_0000L;
 
     private final PhysicalMemory memory = PhysicalMemory.create(RamMap.sizedWithHole(16 << 20), 4096);
-    private VtdUnit unit = unit(new VtdFeatures(39, 2, 40, 16, 2, 18, true, true));
+    private VtdUnit unit = unit(features(39, 2, 40, 16, 2, 18, true));
     private BusPort port = port(REQUESTER);
+
+    /** A direct-mapped IOTLB, no paging-structure caches. */
+    private static VtdFeatures features(
+            int width, int largeLevels, int hostBits, int entries, int records, int addressMask, boolean snoops) {
+        return new VtdFeatures(
+                width,
+                largeLevels,
+                hostBits,
+                new VtdFeatures.CacheShape(entries, 1),
+                VtdFeatures.CacheShape.NONE,
+                records,
+                addressMask,
+                snoops,
+                true,
+                false);
+    }
 
     private VtdUnit unit(VtdFeatures features) {
         return new VtdUnit(memory, features);
@@ -194,14 +210,14 @@ class VtdUnitTest {
     /** iommu:FLT-7. */
     @Test
     void largePagesAndSnoopingAreReservedWhereTheUnitLacksThem() {
-        rebuild(new VtdFeatures(39, 0, 40, 16, 2, 18, false, true));
+        rebuild(features(39, 0, 40, 16, 2, 18, false));
         memory.putLong(LEVEL1 + 8, 0x80_0803);
         assertFault(0xc, Access.READ, 0x1000);
         memory.putLong(LEVEL2, 0x80_0083);
         assertFault(0xc, Access.READ, 0x1000);
         memory.putLong(LEVEL3, 0x4000_0083);
         assertFault(0xc, Access.READ, 0x1000);
-        rebuild(new VtdFeatures(39, 1, 40, 16, 2, 18, true, true));
+        rebuild(features(39, 1, 40, 16, 2, 18, true));
         memory.putLong(LEVEL3, LEVEL2 | 3);
         memory.putLong(LEVEL2, 0x80_0883);
         assertThat(read(0x1234)).isEqualTo(0x80_1234);
@@ -506,7 +522,7 @@ class VtdUnitTest {
         memory.putLong(LEVEL1 + 8, 0);
         descriptor(0, InvalidationLayout.iotlb(InvalidationLayout.PAGES, DOMAIN), 0x1000);
         descriptor(1, InvalidationLayout.waitWriting(2), STATUS);
-        descriptor(2, InvalidationLayout.DEVICE_TLB, 0);
+        descriptor(2, InvalidationLayout.DEVICE_TLB | (long) REQUESTER << 32, 0);
         descriptor(3, InvalidationLayout.INTERRUPT_ENTRY, 0);
 
         writeTail(1);

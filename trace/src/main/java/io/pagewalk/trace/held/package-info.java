@@ -1,0 +1,3 @@
+/** What a machine holds, as JSON. */
+@org.jspecify.annotations.NullMarked
+package io.pagewalk.trace.held;
