@@ -353,7 +353,7 @@ final class HostileWorld implements AutoCloseable {
         List<String> kept = new ArrayList<>();
         for (Executable member : MEMBERS.all()) {
             @Nullable Object subject = values.subject(member.getDeclaringClass(), 0);
-            if (ApiMembers.needsSubject(member) && subject == null
+            if ((ApiMembers.needsSubject(member) && subject == null)
                     || member.getName().equals("equals")) {
                 continue;
             }
