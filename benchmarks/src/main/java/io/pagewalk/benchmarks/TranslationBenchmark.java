@@ -53,6 +53,7 @@ public class TranslationBenchmark {
         /** No page is, but the way to the last table is known. */
         WALK_WITH_PAGING_CACHE(48, 1, 1, 32);
 
+        @SuppressWarnings("ImmutableEnumChecker") // options never change
         private final BackendOptions options;
 
         Work(int widthBits, int iotlbEntries, int iotlbWays, int pagingCacheEntries) {
