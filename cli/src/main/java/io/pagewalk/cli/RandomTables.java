@@ -31,8 +31,8 @@ final class RandomTables implements AutoCloseable {
     private final IommuPagingDomain domain;
     private final long[] stretches = new long[STRETCHES];
 
-    RandomTables(int widthBits, long seed) {
-        random = new Random(seed);
+    RandomTables(int widthBits, Random random) {
+        this.random = random;
         machine = Machine.builder()
                 .ramBytes(RAM_BYTES)
                 .backend("iommu-strict")

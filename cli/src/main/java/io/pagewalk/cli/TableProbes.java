@@ -27,11 +27,11 @@ final class TableProbes {
     private final Random random;
     private final Set<Long> iovas = new TreeSet<>(Long::compareUnsigned);
 
-    TableProbes(Iommu iommu, Device device, int widthBits, long seed) {
+    TableProbes(Iommu iommu, Device device, int widthBits, Random random) {
         this.iommu = iommu;
         this.device = device;
         this.widthBits = widthBits;
-        this.random = new Random(seed);
+        this.random = random;
         iommu.domainOf(device).leaves().forEach(this::addRun);
         for (int i = 0; i < ANYWHERE; i++) {
             add(random.nextLong());

@@ -15,6 +15,7 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.Random;
 import java.util.concurrent.Callable;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
@@ -150,7 +151,7 @@ final class TablesCommand implements Callable<Integer> {
     }
 
     private void makeRandom(int mappings, TablesJson json, ProgressLine progress) throws IOException {
-        try (RandomTables tables = new RandomTables(width, seed)) {
+        try (RandomTables tables = new RandomTables(width, new Random(seed))) {
             tables.map(mappings, done -> progress.show(() -> String.format("%,d of %,d mappings", done, mappings)));
             write(tables.machine(), json, progress);
         }
@@ -198,7 +199,7 @@ final class TablesCommand implements Callable<Integer> {
         Iommu iommu = Iommu.of(machine);
         for (Device device : machine.devices()) {
             TableImage image = iommu.tables(device);
-            TableProbes probes = new TableProbes(iommu, device, image.widthBits(), seed);
+            TableProbes probes = new TableProbes(iommu, device, image.widthBits(), new Random(seed));
             json.write(
                     image,
                     machine.memory(),
