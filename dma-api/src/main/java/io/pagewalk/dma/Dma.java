@@ -496,6 +496,8 @@ public final class Dma {
      * @param policy what to do when it cannot be mapped
      * @return the mapping; {@link DmaMapping#isStandIn} tells whether the policy was needed
      * @throws DmaException with the cause when it cannot be mapped, and there was no memory to stand in either
+     * @throws IllegalArgumentException when it cannot be mapped and is not RAM, so that nothing can stand in for it;
+     *     nothing changes then
      */
     public DmaMapping map(long physAddr, long sizeBytes, DmaDirection direction, MapPolicy policy) {
         Objects.requireNonNull(policy, "policy");

@@ -21,6 +21,10 @@ abstract class StandIn {
 
     /** Takes memory and copies the buffer into it, whatever the direction, so that bytes nobody writes come back. */
     static @Nullable StandIn of(Dma dma, MapPolicy policy, long physAddr, long sizeBytes, DmaDirection direction) {
+        if (policy != MapPolicy.FAIL && sizeBytes != 0) {
+            // Only bytes can be copied; an address without any must not cost the memory that is taken below.
+            dma.device().machine().ram().require(physAddr, sizeBytes);
+        }
         StandIn made = switch (policy) {
             case FAIL -> null;
             case COPY -> Coherent.of(dma, physAddr, sizeBytes);

@@ -166,4 +166,24 @@ class MapPolicyTest {
                     });
         }
     }
+
+    @ParameterizedTest
+    @EnumSource(
+            value = MapPolicy.class,
+            names = {"COPY", "BOUNCE"})
+    void nothingStandsInForWhatIsNoMemoryAndNothingIsTakenForIt(MapPolicy policy) {
+        Machine machine = SmallWorld.of("swiotlb")
+                .builder()
+                .commandLine("swiotlb=1024,1,force")
+                .build();
+        Device device = machine.addDevice(DeviceConfig.named("nic").withMask(0xff_ffffL));
+        long end = SmallWorld.ARENAS.get(1).last() + 1;
+        long free = machine.pages().freeBytes();
+        assertThatThrownBy(() -> device.dma().map(end - 1, SIZE, DmaDirection.BIDIRECTIONAL, policy))
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessageContaining("is not RAM");
+        assertThat(machine.pages().freeBytes()).isEqualTo(free);
+        DmaInvariants.checkIdle(machine);
+        machine.close();
+    }
 }
