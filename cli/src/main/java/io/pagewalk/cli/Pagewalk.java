@@ -110,7 +110,10 @@ public final class Pagewalk implements Runnable {
     /** The file of an argument {@code @FILE} that is there and cannot be read, or null; picocli would show a stack. */
     private static @Nullable String unreadable(String... args) {
         for (String arg : args) {
-            File file = new File(arg.startsWith("@") ? arg.substring(1) : "");
+            if (!arg.startsWith("@") || arg.length() == 1) {
+                continue; // newer JDKs take the empty name for the working directory
+            }
+            File file = new File(arg.substring(1));
             if (file.isDirectory() || (file.exists() && !file.canRead())) {
                 return file + (file.isDirectory() ? ": is a directory" : ": cannot be read");
             }
