@@ -9,9 +9,9 @@ abstract class StandIn {
     /** Moves bytes piece by piece, as coherent memory may lie apart. */
     private static final int STEP_BYTES = 4096;
 
-    private final Dma dma;
+    final Dma dma;
+    final long sizeBytes;
     private final long physAddr;
-    private final long sizeBytes;
 
     private StandIn(Dma dma, long physAddr, long sizeBytes) {
         this.dma = dma;
@@ -114,16 +114,12 @@ abstract class StandIn {
     }
 
     private static final class Streaming extends StandIn {
-        private final Dma dma;
         private final DmaPages pages;
-        private final long sizeBytes;
         private final DmaDirection direction;
 
         private Streaming(Dma dma, long physAddr, long sizeBytes, DmaDirection direction, DmaPages pages) {
             super(dma, physAddr, sizeBytes);
-            this.dma = dma;
             this.pages = pages;
-            this.sizeBytes = sizeBytes;
             this.direction = direction;
         }
 

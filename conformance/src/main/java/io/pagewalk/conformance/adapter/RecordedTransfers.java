@@ -17,7 +17,6 @@ import io.pagewalk.rdma.verbs.RecvWr;
 import io.pagewalk.rdma.verbs.SendWr;
 import io.pagewalk.rdma.verbs.UverbsFile;
 import java.util.Arrays;
-import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
@@ -66,6 +65,7 @@ final class RecordedTransfers {
     private final RecvWr recv = new RecvWr();
     private boolean registered;
     private Pair kept = Pair.NONE;
+    private Pair latest = Pair.NONE;
 
     /** Two connected queue pairs with a completion queue each, by their handles. */
     private record Pair(int requester, int responder, int requesterCq, int responderCq) {
@@ -84,10 +84,16 @@ final class RecordedTransfers {
             registered = true;
             registerOnce(question.text("group"));
         }
+        if (!kind.equals("poll")) {
+            disconnectLatest();
+        }
         return switch (kind) {
             case "bind_mw" -> bindMw(question, words);
             case "check" -> check(question, words);
-            case "poll" -> new Answers().objects("responder", List.of());
+            case "poll" ->
+                new RxeAnswers(question)
+                        .completions("responder", cq(latest.responderCq))
+                        .done();
             default -> transfer(kind, question, words);
         };
     }
@@ -125,6 +131,14 @@ final class RecordedTransfers {
 
     private Cq cq(int handle) {
         return Objects.requireNonNull(file.cq(handle));
+    }
+
+    /** A line may still look at the queue pairs of the one before it. */
+    private void disconnectLatest() {
+        if (!latest.equals(Pair.NONE)) {
+            disconnect(latest);
+            latest = Pair.NONE;
+        }
     }
 
     private void disconnect(Pair pair) {
@@ -184,12 +198,11 @@ final class RecordedTransfers {
                 .completions("requester", cq(pair.requesterCq))
                 .completions("responder", cq(pair.responderCq))
                 .text("qp_requester", qp(pair.requester).state().name())
-                .text("qp_responder", qp(pair.responder).state().name())
-                .nothing("async");
+                .text("qp_responder", qp(pair.responder).state().name());
         if (words.equals("type 2: bind")) {
             kept = pair;
         } else {
-            disconnect(pair);
+            latest = pair;
         }
         if (kind.equals("BIND_MW") && !LASTING_BINDS.contains(words)) {
             keys.freeWindow(keys.windowToBind((int) RxeAdapter.hex(in, "rkey")));
@@ -268,7 +281,6 @@ final class RecordedTransfers {
         Answers answers = new RxeAnswers(question)
                 .number("rc", -error)
                 .text("err", RxeAnswers.name(-error))
-                .number("kernel_calls", asked ? 1 : 0)
                 .completions("wc", cq(pair.requesterCq))
                 .key("rkey_before", before)
                 .key("rkey_after", asked ? FastReg.incRkey(before) : before)

@@ -43,14 +43,6 @@ final class RxeAnswers {
         return this;
     }
 
-    /** A list of which nothing came. */
-    RxeAnswers nothing(String name) {
-        if (question.wants(name)) {
-            answers.objects(name, List.of());
-        }
-        return this;
-    }
-
     RxeAnswers object(String name, Answers members) {
         answers.object(name, members);
         return this;

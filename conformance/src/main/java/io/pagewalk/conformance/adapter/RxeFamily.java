@@ -148,9 +148,9 @@ final class RxeFamily {
     }
 
     private static LineFormat bind(KeyCheck keys) {
-        return line().ruleWhereWanted("rc", Rule.KERNEL_OR_LIBRARY)
+        return line().input("kernel_calls")
+                .ruleWhereWanted("rc", Rule.KERNEL_OR_LIBRARY)
                 .ruleWhereWanted("err", Rule.KERNEL_OR_LIBRARY)
-                .ruleAndAsked("kernel_calls", Rule.KERNEL_OR_LIBRARY)
                 .exactWhereWanted("wc", "qp")
                 .key("rkey_before", keys)
                 .key("rkey_after", keys)
@@ -159,7 +159,8 @@ final class RxeFamily {
 
     private static LineFormat transfer() {
         return line().exactWhereWanted("post_rc", "post_err", "requester", "responder")
-                .exactWhereWanted("qp_requester", "qp_responder", "async")
+                .exactWhereWanted("qp_requester", "qp_responder")
+                .informative(Informative.NO_EVENTS, "async")
                 .build();
     }
 

@@ -27,6 +27,8 @@ public enum Informative {
     OTHER_LIMIT,
     /** What the library of user space decided without asking the kernel. */
     USER_LIBRARY,
+    /** Asynchronous events of a device, of which the library has none. */
+    NO_EVENTS,
     /** How long a recording took, and what memory its machine had left. */
     RECORDING,
     /** Names of scripts, modes and drivers. */

@@ -14,7 +14,8 @@ import org.jspecify.annotations.Nullable;
  * are backed by one buffer, or page by page; all of it is coherent memory of the device, so that the driver writes it
  * and the device reads it over its bus.
  *
- * <p>Implements what rdma:PBLE-3 and PBLE-4 say of segments. Thread-safe. Changes that fail hold nothing.
+ * <p>Implements what rdma:PBLE-3 and PBLE-4 say of segments. Thread-safe; look-ups take no lock. Changes that fail hold
+ * nothing.
  */
 public final class HmcMemory implements AutoCloseable {
     /** Bytes of a segment. */
@@ -43,6 +44,26 @@ public final class HmcMemory implements AutoCloseable {
             this.buffers = buffers;
         }
 
+        private int indexOf(long fpmAddr) {
+            return type == SegmentType.DIRECT ? 0 : (int) (fpmAddr / Addresses.PAGE_SIZE % SEGMENT_PAGES);
+        }
+
+        boolean backs(long fpmAddr) {
+            return buffers[indexOf(fpmAddr)] != null;
+        }
+
+        CoherentBuffer buffer(long fpmAddr) {
+            return Objects.requireNonNull(buffers[indexOf(fpmAddr)]);
+        }
+
+        long offset(long fpmAddr) {
+            return fpmAddr & ((type == SegmentType.DIRECT ? SEGMENT_BYTES : Addresses.PAGE_SIZE) - 1);
+        }
+
+        long dmaAddr(long fpmAddr) {
+            return buffer(fpmAddr).dmaAddr() + offset(fpmAddr);
+        }
+
         void close() {
             for (CoherentBuffer buffer : buffers) {
                 if (buffer != null) {
@@ -52,10 +73,44 @@ public final class HmcMemory implements AutoCloseable {
         }
     }
 
+    /** Segments by ascending number. Replaced as a whole and never changed, so that look-ups need no lock. */
+    private static final class Table {
+        static final Table EMPTY = new Table(new long[0], new Segment[0]);
+
+        private final long[] numbers;
+        private final Segment[] segments;
+
+        private Table(long[] numbers, Segment[] segments) {
+            this.numbers = numbers;
+            this.segments = segments;
+        }
+
+        @Nullable Segment find(long number) {
+            int at = Arrays.binarySearch(numbers, number);
+            return at < 0 ? null : segments[at];
+        }
+
+        /** With a segment that was not there, or in place of the one that was. */
+        Table with(long number, Segment segment) {
+            int at = Arrays.binarySearch(numbers, number);
+            Table changed = at < 0 ? withRoomAt(-1 - at) : new Table(numbers.clone(), segments.clone());
+            int place = at < 0 ? -1 - at : at;
+            changed.numbers[place] = number;
+            changed.segments[place] = segment;
+            return changed;
+        }
+
+        private Table withRoomAt(int place) {
+            long[] moreNumbers = Arrays.copyOf(numbers, numbers.length + 1);
+            Segment[] moreSegments = Arrays.copyOf(segments, segments.length + 1);
+            System.arraycopy(numbers, place, moreNumbers, place + 1, numbers.length - place);
+            System.arraycopy(segments, place, moreSegments, place + 1, segments.length - place);
+            return new Table(moreNumbers, moreSegments);
+        }
+    }
+
     private final Dma dma;
-    private long[] numbers = new long[4];
-    private @Nullable Segment[] segments = new Segment[4];
-    private int count;
+    private volatile Table table = Table.EMPTY;
 
     /**
      * Makes an address space with nothing behind it.
@@ -72,27 +127,9 @@ public final class HmcMemory implements AutoCloseable {
      * @param segment its number: the FPM address divided by 2 MiB
      * @return null when it is not
      */
-    public synchronized @Nullable SegmentType type(long segment) {
-        Segment found = find(segment);
+    public @Nullable SegmentType type(long segment) {
+        Segment found = table.find(segment);
         return found == null ? null : found.type;
-    }
-
-    private @Nullable Segment find(long segment) {
-        int at = Arrays.binarySearch(numbers, 0, count, segment);
-        return at < 0 ? null : segments[at];
-    }
-
-    private void add(long segment, Segment backed) {
-        if (count == numbers.length) {
-            numbers = Arrays.copyOf(numbers, 2 * count);
-            segments = Arrays.copyOf(segments, 2 * count);
-        }
-        int at = -1 - Arrays.binarySearch(numbers, 0, count, segment);
-        System.arraycopy(numbers, at, numbers, at + 1, count - at);
-        System.arraycopy(segments, at, segments, at + 1, count - at);
-        numbers[at] = segment;
-        segments[at] = backed;
-        count++;
     }
 
     /**
@@ -103,14 +140,14 @@ public final class HmcMemory implements AutoCloseable {
      * @throws IllegalStateException when the segment has backing already
      */
     public synchronized int addDirect(long segment) {
-        if (find(segment) != null) {
+        if (table.find(segment) != null) {
             throw new IllegalStateException("segment " + segment + " is backed already");
         }
         CoherentBuffer buffer = dma.memory().allocCoherent(SEGMENT_BYTES, Gfp.KERNEL);
         if (buffer == null) {
             return -Errno.ENOMEM;
         }
-        add(segment, new Segment(SegmentType.DIRECT, new CoherentBuffer[] {buffer}));
+        table = table.with(segment, new Segment(SegmentType.DIRECT, new CoherentBuffer[] {buffer}));
         return 0;
     }
 
@@ -126,9 +163,9 @@ public final class HmcMemory implements AutoCloseable {
      */
     public synchronized int addPages(long segment, int firstPage, int pages) {
         Objects.checkFromIndexSize(firstPage, pages, SEGMENT_PAGES);
-        Segment found = find(segment);
+        Segment found = table.find(segment);
         requirePagesFree(segment, found, firstPage, pages);
-        @Nullable CoherentBuffer[] buffers = found == null ? new CoherentBuffer[SEGMENT_PAGES] : found.buffers;
+        @Nullable CoherentBuffer[] buffers = found == null ? new CoherentBuffer[SEGMENT_PAGES] : found.buffers.clone();
         for (int page = firstPage; page < firstPage + pages; page++) {
             buffers[page] = dma.memory().allocCoherent(Addresses.PAGE_SIZE, Gfp.KERNEL);
             if (buffers[page] == null) {
@@ -136,9 +173,7 @@ public final class HmcMemory implements AutoCloseable {
                 return -Errno.ENOMEM;
             }
         }
-        if (found == null) {
-            add(segment, new Segment(SegmentType.PAGED, buffers));
-        }
+        table = table.with(segment, new Segment(SegmentType.PAGED, buffers));
         return 0;
     }
 
@@ -174,7 +209,8 @@ public final class HmcMemory implements AutoCloseable {
      * @throws IllegalArgumentException when nothing is behind that address
      */
     public void putLong(long fpmAddr, long value) {
-        buffer(fpmAddr).putLong(offset(fpmAddr), value);
+        Segment segment = require(fpmAddr);
+        segment.buffer(fpmAddr).putLong(segment.offset(fpmAddr), value);
     }
 
     /**
@@ -185,7 +221,8 @@ public final class HmcMemory implements AutoCloseable {
      * @throws IllegalArgumentException when nothing is behind that address
      */
     public long getLong(long fpmAddr) {
-        return buffer(fpmAddr).getLong(offset(fpmAddr));
+        Segment segment = require(fpmAddr);
+        return segment.buffer(fpmAddr).getLong(segment.offset(fpmAddr));
     }
 
     /**
@@ -196,47 +233,29 @@ public final class HmcMemory implements AutoCloseable {
      * @throws IllegalArgumentException when nothing is behind that address
      */
     public long dmaAddr(long fpmAddr) {
-        return buffer(fpmAddr).dmaAddr() + offset(fpmAddr);
+        return require(fpmAddr).dmaAddr(fpmAddr);
     }
 
     /** Where the device finds it, or {@link #NOWHERE}. */
-    synchronized long dmaAddrOrNowhere(long fpmAddr) {
-        CoherentBuffer buffer = bufferOrNull(fpmAddr);
-        return buffer == null ? NOWHERE : buffer.dmaAddr() + offset(fpmAddr);
+    long dmaAddrOrNowhere(long fpmAddr) {
+        Segment segment = table.find(fpmAddr / SEGMENT_BYTES);
+        return segment == null || !segment.backs(fpmAddr) ? NOWHERE : segment.dmaAddr(fpmAddr);
     }
 
-    private synchronized CoherentBuffer buffer(long fpmAddr) {
-        CoherentBuffer buffer = bufferOrNull(fpmAddr);
-        if (buffer == null) {
+    private Segment require(long fpmAddr) {
+        Segment segment = table.find(fpmAddr / SEGMENT_BYTES);
+        if (segment == null || !segment.backs(fpmAddr)) {
             throw new IllegalArgumentException("nothing backs the FPM address " + Addresses.hex(fpmAddr));
         }
-        return buffer;
-    }
-
-    private @Nullable CoherentBuffer bufferOrNull(long fpmAddr) {
-        Segment segment = find(fpmAddr / SEGMENT_BYTES);
-        return segment == null ? null : segment.buffers[segment.type == SegmentType.DIRECT ? 0 : pageOf(fpmAddr)];
-    }
-
-    private synchronized long offset(long fpmAddr) {
-        return fpmAddr
-                & ((type(fpmAddr / SEGMENT_BYTES) == SegmentType.DIRECT ? SEGMENT_BYTES : Addresses.PAGE_SIZE) - 1);
-    }
-
-    private static int pageOf(long fpmAddr) {
-        return (int) (fpmAddr / Addresses.PAGE_SIZE % SEGMENT_PAGES);
+        return segment;
     }
 
     /** Frees all backing. */
     @Override
     public synchronized void close() {
-        for (int i = 0; i < count; i++) {
-            Segment segment = segments[i];
-            if (segment != null) {
-                segment.close();
-            }
+        for (Segment segment : table.segments) {
+            segment.close();
         }
-        Arrays.fill(segments, 0, count, null);
-        count = 0;
+        table = Table.EMPTY;
     }
 }

@@ -4,53 +4,42 @@ import java.util.Objects;
 
 /**
  * What an adapter of i40iw or irdma has. Immutable; {@link #x722} and {@link #e810} are where to begin, the other
- * methods change one thing.
- *
- * @param generation whose driver it has
- * @param iwarp whether its port speaks iWARP, else RoCE
- * @param gigabytePages whether regions of processes may have pages of 1 GiB, as on E8xx (rdma:IRD-6)
- * @param maxMr how many stags there are, that of index 0 included
- * @param fpmBase where its page buffer list entries begin in its own address space
- * @param maxPbles how many of them it has
- * @param commandSlots how many commands it takes at once
- * @param maxSge segments of a work request
- * @param maxSgeRd segments of a read
- * @param maxSglRd from how many segments on a read had better use a region; 0 for never
- * @param maxFastRegPages pages of a fast registration, as told
- * @param idealStatuses whether a request that fails on its own side completes with its cause, where the data path of
- *     6.12 says WR_FLUSH_ERR (rdma:DP-10)
- * @param seed from which stags are drawn
+ * methods give a copy that differs in one thing.
  */
-public record I40iwConfig(
-        Generation generation,
-        boolean iwarp,
-        boolean gigabytePages,
-        int maxMr,
-        long fpmBase,
-        long maxPbles,
-        int commandSlots,
-        int maxSge,
-        int maxSgeRd,
-        int maxSglRd,
-        int maxFastRegPages,
-        boolean idealStatuses,
-        long seed) {
-    private static final int STAGS = 16384;
-    private static final long FPM_BASE = 0x4000_0000L;
-    private static final long PBLES = 1L << 20;
-    private static final int SLOTS = 128;
+public final class I40iwConfig {
+    private final Generation generation;
+    private final boolean iwarp;
+    private final boolean gigabytePages;
+    private int maxMr = 16384;
+    private long fpmBase = 0x4000_0000L;
+    private long maxPbles = 1L << 20;
+    private int commandSlots = 128;
+    private int maxSge;
+    private int maxSgeRd;
+    private int maxSglRd;
+    private int maxFastRegPages = 1 << 18;
+    private boolean idealStatuses;
+    private long seed = 1;
 
-    /** Refuses what no adapter has; stags and page lists have checks of their own. */
-    public I40iwConfig {
-        Objects.requireNonNull(generation, "generation");
-        if (commandSlots < 1 || maxSge < 1 || maxSgeRd < 1 || maxSglRd < 0 || maxFastRegPages < 1) {
-            throw new IllegalArgumentException("no adapter has " + commandSlots + " command slots, " + maxSge
-                    + " segments, " + maxSgeRd + " of a read, regions from " + maxSglRd + " on, " + maxFastRegPages
-                    + " pages of a region");
-        }
-        if (generation == Generation.I40IW && !iwarp) {
-            throw new IllegalArgumentException("i40iw speaks iWARP alone");
-        }
+    private I40iwConfig(Generation generation, boolean iwarp, boolean gigabytePages, int maxSge, int maxSgeRd) {
+        this.generation = Objects.requireNonNull(generation, "generation");
+        this.iwarp = iwarp;
+        this.gigabytePages = gigabytePages;
+        this.maxSge = maxSge;
+        this.maxSgeRd = maxSgeRd;
+    }
+
+    private I40iwConfig copy() {
+        I40iwConfig copy = new I40iwConfig(generation, iwarp, gigabytePages, maxSge, maxSgeRd);
+        copy.maxMr = maxMr;
+        copy.fpmBase = fpmBase;
+        copy.maxPbles = maxPbles;
+        copy.commandSlots = commandSlots;
+        copy.maxSglRd = maxSglRd;
+        copy.maxFastRegPages = maxFastRegPages;
+        copy.idealStatuses = idealStatuses;
+        copy.seed = seed;
+        return copy;
     }
 
     /**
@@ -60,8 +49,8 @@ public record I40iwConfig(
      * @return the adapter
      */
     public static I40iwConfig x722(Generation generation) {
-        int pages = generation == Generation.I40IW ? 512 : 1 << 18;
-        return new I40iwConfig(generation, true, false, STAGS, FPM_BASE, PBLES, SLOTS, 3, 1, 0, pages, false, 1);
+        I40iwConfig config = new I40iwConfig(generation, true, false, 3, 1);
+        return generation == Generation.I40IW ? config.withFastRegPages(512) : config;
     }
 
     /**
@@ -70,147 +59,158 @@ public record I40iwConfig(
      * @return the adapter
      */
     public static I40iwConfig e810() {
-        return new I40iwConfig(
-                Generation.IRDMA, false, true, STAGS, FPM_BASE, PBLES, SLOTS, 13, 13, 0, 1 << 18, false, 1);
+        return new I40iwConfig(Generation.IRDMA, false, true, 13, 13);
     }
 
     /**
-     * With another number of stags.
+     * Changes the number of stags.
      *
-     * @param stags that of index 0 included
-     * @return the adapter
+     * @param stags that of index 0 included; the table of stags refuses what it cannot have
+     * @return a changed copy
      */
     public I40iwConfig withMaxMr(int stags) {
-        return new I40iwConfig(
-                generation,
-                iwarp,
-                gigabytePages,
-                stags,
-                fpmBase,
-                maxPbles,
-                commandSlots,
-                maxSge,
-                maxSgeRd,
-                maxSglRd,
-                maxFastRegPages,
-                idealStatuses,
-                seed);
+        I40iwConfig copy = copy();
+        copy.maxMr = stags;
+        return copy;
     }
 
     /**
-     * With other page buffer list entries.
+     * Changes the page buffer list entries.
      *
-     * @param base where they begin
-     * @param count how many
-     * @return the adapter
+     * @param base where they begin in the adapter's own address space
+     * @param count how many; their manager refuses what it cannot have
+     * @return a changed copy
      */
     public I40iwConfig withPbles(long base, long count) {
-        return new I40iwConfig(
-                generation,
-                iwarp,
-                gigabytePages,
-                maxMr,
-                base,
-                count,
-                commandSlots,
-                maxSge,
-                maxSgeRd,
-                maxSglRd,
-                maxFastRegPages,
-                idealStatuses,
-                seed);
+        I40iwConfig copy = copy();
+        copy.fpmBase = base;
+        copy.maxPbles = count;
+        return copy;
     }
 
     /**
-     * With another number of commands at once.
+     * Changes how many commands it takes at once.
      *
      * @param slots from 1
-     * @return the adapter
+     * @return a changed copy
      */
     public I40iwConfig withCommandSlots(int slots) {
-        return new I40iwConfig(
-                generation,
-                iwarp,
-                gigabytePages,
-                maxMr,
-                fpmBase,
-                maxPbles,
-                slots,
-                maxSge,
-                maxSgeRd,
-                maxSglRd,
-                maxFastRegPages,
-                idealStatuses,
-                seed);
+        I40iwConfig copy = copy();
+        copy.commandSlots = atLeast(1, slots, "command slots");
+        return copy;
     }
 
     /**
-     * With other segments.
+     * Changes how many segments there may be.
      *
      * @param sge of a work request
      * @param sgeRd of a read
      * @param sglRd from how many on a read had better use a region; 0 for never
-     * @return the adapter
+     * @return a changed copy
      */
     public I40iwConfig withSegments(int sge, int sgeRd, int sglRd) {
-        return new I40iwConfig(
-                generation,
-                iwarp,
-                gigabytePages,
-                maxMr,
-                fpmBase,
-                maxPbles,
-                commandSlots,
-                sge,
-                sgeRd,
-                sglRd,
-                maxFastRegPages,
-                idealStatuses,
-                seed);
+        I40iwConfig copy = copy();
+        copy.maxSge = atLeast(1, sge, "segments");
+        copy.maxSgeRd = atLeast(1, sgeRd, "segments of a read");
+        copy.maxSglRd = atLeast(0, sglRd, "segments from which on a read uses a region");
+        return copy;
     }
 
     /**
-     * With another number of pages that it tells of fast registrations.
+     * Changes how many pages of a fast registration it tells of.
      *
      * @param pages from 1
-     * @return the adapter
+     * @return a changed copy
      */
     public I40iwConfig withFastRegPages(int pages) {
-        return new I40iwConfig(
-                generation,
-                iwarp,
-                gigabytePages,
-                maxMr,
-                fpmBase,
-                maxPbles,
-                commandSlots,
-                maxSge,
-                maxSgeRd,
-                maxSglRd,
-                pages,
-                idealStatuses,
-                seed);
+        I40iwConfig copy = copy();
+        copy.maxFastRegPages = atLeast(1, pages, "pages of a fast registration");
+        return copy;
     }
 
     /**
-     * With the cause in completions.
+     * Has a request that fails on its own side complete with its cause, where the data path of 6.12 says WR_FLUSH_ERR
+     * (rdma:DP-10).
      *
-     * @return the adapter
+     * @return a changed copy
      */
     public I40iwConfig withIdealStatuses() {
-        return new I40iwConfig(
-                generation,
-                iwarp,
-                gigabytePages,
-                maxMr,
-                fpmBase,
-                maxPbles,
-                commandSlots,
-                maxSge,
-                maxSgeRd,
-                maxSglRd,
-                maxFastRegPages,
-                true,
-                seed);
+        I40iwConfig copy = copy();
+        copy.idealStatuses = true;
+        return copy;
+    }
+
+    /**
+     * Changes what stags are drawn from.
+     *
+     * @param newSeed the seed
+     * @return a changed copy
+     */
+    public I40iwConfig withSeed(long newSeed) {
+        I40iwConfig copy = copy();
+        copy.seed = newSeed;
+        return copy;
+    }
+
+    private static int atLeast(int least, int value, String what) {
+        if (value < least) {
+            throw new IllegalArgumentException("an adapter has " + least + " or more " + what + ", not " + value);
+        }
+        return value;
+    }
+
+    // ---- for the driver and the adapter
+
+    Generation generation() {
+        return generation;
+    }
+
+    boolean iwarp() {
+        return iwarp;
+    }
+
+    /** Whether regions of processes may have pages of 1 GiB, as on E8xx (rdma:IRD-6). */
+    boolean gigabytePages() {
+        return gigabytePages;
+    }
+
+    int maxMr() {
+        return maxMr;
+    }
+
+    long fpmBase() {
+        return fpmBase;
+    }
+
+    long maxPbles() {
+        return maxPbles;
+    }
+
+    int commandSlots() {
+        return commandSlots;
+    }
+
+    int maxSge() {
+        return maxSge;
+    }
+
+    int maxSgeRd() {
+        return maxSgeRd;
+    }
+
+    int maxSglRd() {
+        return maxSglRd;
+    }
+
+    int maxFastRegPages() {
+        return maxFastRegPages;
+    }
+
+    boolean idealStatuses() {
+        return idealStatuses;
+    }
+
+    long seed() {
+        return seed;
     }
 }

@@ -79,7 +79,7 @@ final class Iotlb {
         if (sizeBytes != 0 && 1L << addressMask <= cache.entries() / 2) {
             invalidateFew(domainId, Addresses.alignDown(iova, sizeBytes), sizeBytes);
         } else {
-            invalidateScanning(domainId, iova & -sizeBytes, sizeBytes);
+            TranslationKeys.dropTouching(cache, domainId, iova, addressMask, 0);
         }
     }
 
@@ -91,19 +91,6 @@ final class Iotlb {
                 cache.dropKey(key(domainId, first + offset, level));
             }
         }
-    }
-
-    private void invalidateScanning(int domainId, long first, long sizeBytes) {
-        for (int entry = 0; entry < cache.entries(); entry++) {
-            long key = cache.keyAt(entry);
-            if (key != 0 && TranslationKeys.domainOf(key) == domainId && touches(key, first, sizeBytes)) {
-                cache.drop(entry);
-            }
-        }
-    }
-
-    private static boolean touches(long key, long first, long sizeBytes) {
-        return TranslationKeys.touches(key, SecondStageWalk.pageBytes(TranslationKeys.classOf(key)), first, sizeBytes);
     }
 
     /** How many translations are held; exact only while nothing is filled or dropped. */

@@ -72,16 +72,7 @@ final class PagingCache {
 
     /** Drops the entries through which any of 2^addressMask pages is reached. */
     void invalidatePages(int domainId, long iova, int addressMask) {
-        long sizeBytes = TranslationKeys.bytesOf(addressMask);
-        long first = iova & -sizeBytes;
-        for (int entry = 0; entry < cache.entries(); entry++) {
-            long key = cache.keyAt(entry);
-            if (key != 0
-                    && TranslationKeys.domainOf(key) == domainId
-                    && TranslationKeys.touches(key, spanBytes(TranslationKeys.classOf(key) + 1), first, sizeBytes)) {
-                cache.drop(entry);
-            }
-        }
+        TranslationKeys.dropTouching(cache, domainId, iova, addressMask, 1);
     }
 
     /** How many entries are held; exact only while nothing is filled or dropped. */

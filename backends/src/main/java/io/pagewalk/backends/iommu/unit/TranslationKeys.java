@@ -1,5 +1,6 @@
 package io.pagewalk.backends.iommu.unit;
 
+import io.pagewalk.backends.iommu.pgtable.VtdPteLayout;
 import io.pagewalk.dma.memory.Addresses;
 
 /**
@@ -19,15 +20,15 @@ final class TranslationKeys {
         return (iova >>> 12 << PAGE_SHIFT) | (long) domainId << CLASS_BITS | keyClass;
     }
 
-    static int domainOf(long key) {
+    private static int domainOf(long key) {
         return (int) (key >>> CLASS_BITS) & 0xffff;
     }
 
-    static int classOf(long key) {
+    private static int classOf(long key) {
         return (int) key & CLASS_MASK;
     }
 
-    static long iovaOf(long key) {
+    private static long iovaOf(long key) {
         return key >>> PAGE_SHIFT << 12;
     }
 
@@ -37,7 +38,7 @@ final class TranslationKeys {
     }
 
     /** Whether the span of a key overlaps a range of {@link #bytesOf} bytes, aligned to them. */
-    static boolean touches(long key, long spanBytes, long firstIova, long sizeBytes) {
+    private static boolean touches(long key, long spanBytes, long firstIova, long sizeBytes) {
         return sizeBytes == 0 || Addresses.overlaps(iovaOf(key), spanBytes, firstIova, sizeBytes);
     }
 
@@ -46,6 +47,23 @@ final class TranslationKeys {
         for (int entry = 0; entry < cache.entries(); entry++) {
             long key = cache.keyAt(entry);
             if (key != 0 && domainOf(key) == domainId) {
+                cache.drop(entry);
+            }
+        }
+    }
+
+    /**
+     * Drops what overlaps 2^addressMask pages of a domain; a key covers what an entry of its class and so many levels
+     * above covers.
+     */
+    static void dropTouching(EntryCache cache, int domainId, long iova, int addressMask, int levelsAboveClass) {
+        long sizeBytes = bytesOf(addressMask);
+        long first = iova & -sizeBytes;
+        for (int entry = 0; entry < cache.entries(); entry++) {
+            long key = cache.keyAt(entry);
+            if (key != 0
+                    && domainOf(key) == domainId
+                    && touches(key, VtdPteLayout.bytesAt(classOf(key) + levelsAboveClass), first, sizeBytes)) {
                 cache.drop(entry);
             }
         }
