@@ -2,6 +2,7 @@ package io.pagewalk.backends.iommu.driver;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.pagewalk.backends.iommu.pgtable.PageTable;
 import io.pagewalk.backends.iommu.unit.InvalidationLayout;
 import io.pagewalk.backends.iommu.unit.VtdRegisters;
 import io.pagewalk.dma.Access;
@@ -46,6 +47,33 @@ class TheUnitIsToldTest {
     private static long contextSlot(VtdWorld world) {
         long root = world.driver.registers().read64(VtdRegisters.RTADDR);
         return (world.machine.memory().getLong(root + 3 * 16) & ~0xfffL) + 0x10 * 16;
+    }
+
+    @Test
+    @DisplayName("iommu:CTX-1, CTX-2: a root entry by bus, a context entry by device and function, tables made at need")
+    void entriesStandWhereTheRequesterSays() {
+        VtdWorld world = VtdWorld.unattached(VtdWorld.smallPool());
+        long root = world.driver.registers().read64(VtdRegisters.RTADDR);
+        int id = 2;
+        for (int sid : new int[] {0x000, 0x0ff, 0x310, 0x3ff, 0xff00}) {
+            Device device =
+                    world.machine.addDevice(DeviceConfig.named("d" + sid).withRequesterId(sid));
+            long rootSlot = root + (sid >>> 8) * 16;
+            boolean first = sid != 0x0ff && sid != 0x3ff;
+            assertThat(world.machine.memory().getLong(rootSlot) == 0)
+                    .as("%x", sid)
+                    .isEqualTo(first);
+
+            PageTable table = world.driver.newTable();
+            world.driver.attach(device, table);
+
+            long rootEntry = world.machine.memory().getLong(rootSlot);
+            assertThat(rootEntry & 0xfff).isEqualTo(1);
+            assertThat(world.machine.memory().getLong(rootSlot + 8)).isZero();
+            long slot = rootEntry - 1 + (sid & 0xff) * 16;
+            assertThat(world.machine.memory().getLong(slot)).isEqualTo(table.rootPhysAddr() | 1);
+            assertThat(world.machine.memory().getLong(slot + 8)).isEqualTo((long) id++ << 8 | 2);
+        }
     }
 
     @Test
