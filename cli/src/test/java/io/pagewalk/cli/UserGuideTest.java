@@ -15,10 +15,10 @@ import org.junit.jupiter.api.io.TempDir;
 /** The samples of the user guide that are whole compile as they stand. */
 class UserGuideTest {
     private static final Pattern JAVA = Pattern.compile("```java\\R(.*?)```", Pattern.DOTALL);
-    private static final String IMPORTS =
-            """
+    private static final String IMPORTS = """
             import io.pagewalk.dma.*;
             import io.pagewalk.dma.events.*;
+            import io.pagewalk.dma.memory.*;
             import io.pagewalk.trace.*;
             import java.io.PrintWriter;
             import java.nio.charset.StandardCharsets;
