@@ -12,6 +12,8 @@ final class ExitStatus {
     static final int NO_INPUT = 66;
     /** A fault of ours. */
     static final int SOFTWARE = 70;
+    /** The output cannot be written. */
+    static final int LOST_OUTPUT = 74;
 
     private ExitStatus() {}
 }

@@ -2,9 +2,11 @@ package io.pagewalk.cli;
 
 import io.pagewalk.dma.memory.DirectMemoryExhaustedException;
 import java.io.File;
+import java.io.FileDescriptor;
+import java.io.FileOutputStream;
 import java.io.IOException;
+import java.io.OutputStream;
 import java.io.OutputStreamWriter;
-import java.io.PrintStream;
 import java.io.PrintWriter;
 import java.nio.charset.Charset;
 import java.util.Objects;
@@ -42,7 +44,8 @@ import picocli.CommandLine.Spec;
             " 1:data did not match, an invariant broke, misuse was found, or a buffer cannot be registered",
             " 2:wrong usage",
             "66:the input cannot be read",
-            "70:a fault of ours; --debug shows where"
+            "70:a fault of ours; --debug shows where",
+            "74:the output cannot be written"
         })
 public final class Pagewalk implements Runnable {
     /** Columns of the help. */
@@ -67,12 +70,31 @@ public final class Pagewalk implements Runnable {
      * @param args the arguments
      */
     public static void main(String[] args) {
-        System.exit(run(writer(System.out), writer(System.err), args));
+        System.exit(run(new FileOutputStream(FileDescriptor.out), writer(System.err), args));
     }
 
     /** Text goes out in the host's own encoding, as other commands' does. */
-    private static PrintWriter writer(PrintStream stream) {
+    private static PrintWriter writer(OutputStream stream) {
         return new PrintWriter(new OutputStreamWriter(stream, Charset.defaultCharset()), true);
+    }
+
+    /**
+     * Runs the command, and says so when its results could not be written.
+     *
+     * @param stdout takes results
+     * @param err takes errors and progress
+     * @param args the arguments
+     * @return the exit status
+     */
+    static int run(OutputStream stdout, PrintWriter err, String... args) {
+        StandardOutput out = new StandardOutput(stdout);
+        int status = run(writer(out), err, args);
+        IOException failure = out.failure();
+        if (failure == null) {
+            return status;
+        }
+        err.println("pagewalk: results were lost: " + failure.getMessage());
+        return ExitStatus.LOST_OUTPUT;
     }
 
     /**
