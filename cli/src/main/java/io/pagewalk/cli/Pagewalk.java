@@ -1,6 +1,7 @@
 package io.pagewalk.cli;
 
 import io.pagewalk.dma.memory.DirectMemoryExhaustedException;
+import java.io.BufferedOutputStream;
 import java.io.File;
 import java.io.FileDescriptor;
 import java.io.FileOutputStream;
@@ -43,9 +44,8 @@ import picocli.CommandLine.Spec;
             " 0:all is well (a mapping that failed is a result, not an error)",
             " 1:data did not match, an invariant broke, misuse was found, or a buffer cannot be registered",
             " 2:wrong usage",
-            "66:the input cannot be read",
-            "70:a fault of ours; --debug shows where",
-            "74:the output cannot be written"
+            "66:the input cannot be read, or the output not be written",
+            "70:a fault of ours; --debug shows where"
         })
 public final class Pagewalk implements Runnable {
     /** Columns of the help. */
@@ -70,31 +70,24 @@ public final class Pagewalk implements Runnable {
      * @param args the arguments
      */
     public static void main(String[] args) {
-        System.exit(run(new FileOutputStream(FileDescriptor.out), writer(System.err), args));
+        System.exit(run(new FileOutputStream(FileDescriptor.out), System.err, args));
+    }
+
+    /** Runs the command on streams: output that could not be written is an error of its own. */
+    static int run(OutputStream out, OutputStream err, String... args) {
+        StandardOutput watched = new StandardOutput(new BufferedOutputStream(out));
+        PrintWriter errors = writer(err);
+        int status = run(writer(watched), errors, args);
+        if (watched.failure() == null) {
+            return status;
+        }
+        errors.println("pagewalk: standard output cannot be written: " + watched.failure());
+        return status == ExitStatus.OK ? ExitStatus.NO_INPUT : status;
     }
 
     /** Text goes out in the host's own encoding, as other commands' does. */
     private static PrintWriter writer(OutputStream stream) {
         return new PrintWriter(new OutputStreamWriter(stream, Charset.defaultCharset()), true);
-    }
-
-    /**
-     * Runs the command, and says so when its results could not be written.
-     *
-     * @param stdout takes results
-     * @param err takes errors and progress
-     * @param args the arguments
-     * @return the exit status
-     */
-    static int run(OutputStream stdout, PrintWriter err, String... args) {
-        StandardOutput out = new StandardOutput(stdout);
-        int status = run(writer(out), err, args);
-        IOException failure = out.failure();
-        if (failure == null) {
-            return status;
-        }
-        err.println("pagewalk: results were lost: " + failure.getMessage());
-        return ExitStatus.LOST_OUTPUT;
     }
 
     /**

@@ -6,48 +6,51 @@ import java.io.OutputStream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Standard output that keeps why it could not be written, which writers for people do not tell. What comes after that
- * is dropped.
+ * Standard output that remembers what went wrong, as a {@code PrintWriter} above it says nothing of it: a full disk
+ * must not look like success.
  */
 final class StandardOutput extends FilterOutputStream {
-    private @Nullable IOException failure;
+    private static final String READER_HAS_GONE = "Broken pipe";
+
+    private @Nullable String failure;
 
     StandardOutput(OutputStream out) {
         super(out);
     }
 
     @Override
-    public void write(int b) {
+    public void write(int b) throws IOException {
         write(new byte[] {(byte) b}, 0, 1);
     }
 
     @Override
-    public void write(byte[] bytes, int offset, int length) {
-        keepFailure(() -> out.write(bytes, offset, length));
-    }
-
-    @Override
-    public void flush() {
-        keepFailure(out::flush);
-    }
-
-    private void keepFailure(Writing writing) {
-        if (failure == null) {
-            try {
-                writing.run();
-            } catch (IOException e) {
-                failure = e;
-            }
+    public void write(byte[] bytes, int offset, int count) throws IOException {
+        try {
+            out.write(bytes, offset, count);
+        } catch (IOException failed) {
+            note(failed);
+            throw failed;
         }
     }
 
-    /** Why text was lost; null when none was, or when its reader went away and wants no more of it. */
-    @Nullable IOException failure() {
-        boolean readerLeft = failure != null && "Broken pipe".equals(failure.getMessage());
-        return readerLeft ? null : failure;
+    @Override
+    public void flush() throws IOException {
+        try {
+            out.flush();
+        } catch (IOException failed) {
+            note(failed);
+            throw failed;
+        }
     }
 
-    private interface Writing {
-        void run() throws IOException;
+    private void note(IOException failed) {
+        if (failure == null) {
+            failure = String.valueOf(failed.getMessage());
+        }
+    }
+
+    /** Why output is missing, or null; a reader that has seen enough, as {@code head} does, is no failure. */
+    @Nullable String failure() {
+        return READER_HAS_GONE.equals(failure) ? null : failure;
     }
 }
