@@ -14,6 +14,11 @@ import java.util.Objects;
  * next packet goes. Implements rdma:DP-8 to DP-15. Guarded by the link.
  */
 final class Requester {
+    /** The shortest times that InfiniBand can say: who asks for less would be asked again at the same moment. */
+    private static final long SHORTEST_RNR_NANOS = 10_000;
+
+    private static final long SHORTEST_TIMEOUT_NANOS = 4096;
+
     private final RcQp qp;
     private final MemoryRegions regions;
     private final LocalErrors localErrors;
@@ -191,7 +196,7 @@ final class Requester {
             return;
         }
         wqe.rnrLeft -= forEver ? 0 : 1;
-        timer.arm(qp.peerRnrTimerNanos(), 0);
+        timer.arm(Math.max(qp.peerRnrTimerNanos(), SHORTEST_RNR_NANOS), 0);
     }
 
     private void noAnswer(SendWqe wqe) {
@@ -200,7 +205,7 @@ final class Requester {
             return;
         }
         wqe.retriesLeft--;
-        timer.arm(qp.attributes().timeoutNanos(), 0);
+        timer.arm(Math.max(qp.attributes().timeoutNanos(), SHORTEST_TIMEOUT_NANOS), 0);
     }
 
     /** A failure of this side, of which only the kernel before or an ideal one tells the cause (rdma:DP-10). */

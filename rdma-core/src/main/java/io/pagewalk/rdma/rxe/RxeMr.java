@@ -243,14 +243,10 @@ public final class RxeMr extends Mr implements Region {
         REFERENCES.decrementAndGet(this);
     }
 
-    /**
-     * Drops the first reference and waits for accesses that are under way: they are short, and none of this thread's.
-     */
-    void drain() {
+    /** Drops the first reference and waits for accesses that are under way; false when one does not end. */
+    boolean drain() {
         REFERENCES.decrementAndGet(this);
-        while (references > 0) {
-            Thread.onSpinWait();
-        }
+        return Region.awaitUnused(() -> references);
     }
 
     // ---- pages
@@ -309,7 +305,7 @@ public final class RxeMr extends Mr implements Region {
         if (first || !Addresses.lessThan(pages.limit(), needed)) {
             return true;
         }
-        if (device.pagesPoint().fails()) {
+        if (device.pagesPoint().fails() || !device.hasRoomForPages(needed)) {
             return false;
         }
         pages.setLimit(needed);

@@ -193,6 +193,9 @@ public final class UverbsFile {
      * @param pdHandle with PD, the domain
      * @param access with ACCESS, the rights
      * @return 0, or a negated errno with nothing changed
+     * @throws IllegalArgumentException when the process is of another machine; nothing changes then
+     * @throws IllegalStateException when the process has exited; nothing changes then
+     * @throws IndexOutOfBoundsException when there is no such CPU; nothing changes then
      */
     public synchronized int reregMr(
             int cpu,
@@ -257,6 +260,7 @@ public final class UverbsFile {
         if (!device.provider().ops().contains(ProviderOp.REREG_USER_MR)) {
             return -Errno.EOPNOTSUPP;
         }
+        requireCaller(cpu, process);
         Pd oldPd = mr.pd();
         ErrPtr<Mr> answer =
                 device.provider().reregUserMr(mr, flags, cpu, process, userAddr, lengthBytes, hcaVa, access, newPd);
@@ -270,6 +274,17 @@ public final class UverbsFile {
             handles.replace(mrHandle, answer.value());
         }
         return 0;
+    }
+
+    /** Before a provider gives up the old registration for a new one that cannot be. */
+    private void requireCaller(int cpu, Process process) {
+        device.ibDevice().dma(cpu);
+        if (process.machine() != device.machine()) {
+            throw new IllegalArgumentException(process + " is of another machine than " + device);
+        }
+        if (process.hasExited()) {
+            throw new IllegalStateException(process + " registers nothing any more");
+        }
     }
 
     /**
