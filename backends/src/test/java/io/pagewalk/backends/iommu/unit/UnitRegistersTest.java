@@ -164,9 +164,7 @@ class UnitRegistersTest {
         });
         software.start();
         writing.await();
-        for (int i = 0; i < 1000 && software.isAlive(); i++) {
-            Thread.yield();
-        }
+        software.join(20);
         ended.set(true);
         port.endAccess(token);
         software.join();
@@ -176,7 +174,7 @@ class UnitRegistersTest {
     @Test
     @DisplayName("translation is on, or off, for every access once the command is done: none before it goes on")
     void switchingWaitsForAccessesInFlight() throws InterruptedException {
-        for (int round = 0; round < 20; round++) {
+        for (int round = 0; round < 5; round++) {
             assertThat(waitsForAnAccessInFlight(() -> unit.write32(VtdRegisters.GCMD, 0)))
                     .as("off")
                     .isTrue();
