@@ -105,7 +105,7 @@ class RdmaRequirementsTest {
                             .results()
                             .count())
                     .as(function)
-                    .isGreaterThan(1);
+                    .isPositive();
         }
     }
 }
