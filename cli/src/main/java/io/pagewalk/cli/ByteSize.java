@@ -4,7 +4,10 @@ import java.util.Locale;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
-/** A number of bytes as people write it: decimal or hexadecimal, with K, M, G or T, or KiB, kB and so on, for powers of 1,024. */
+/**
+ * A number of bytes as people write it: decimal or hexadecimal, with K, M, G or T, or KiB, kB and so on, for powers of
+ * 1,024.
+ */
 final class ByteSize {
     private static final Pattern FORM = Pattern.compile("(0[xX][0-9a-fA-F]+|[0-9]+)(?:([kKmMgGtT])(?:i?[bB])?|[bB])?");
     private static final String UNITS = "KMGT";
