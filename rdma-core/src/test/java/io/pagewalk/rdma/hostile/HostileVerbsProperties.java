@@ -3,6 +3,7 @@ package io.pagewalk.rdma.hostile;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.junit.jupiter.api.Assertions.assertTimeoutPreemptively;
 
+import io.pagewalk.rdma.VerbsWorld;
 import java.time.Duration;
 import java.util.List;
 import net.jqwik.api.Arbitraries;
@@ -35,7 +36,7 @@ class HostileVerbsProperties {
 
     @Example
     void allPublicMembersOfTheVerbsAreUnderFire() {
-        assertThat(HostileVerbs.memberCount()).isGreaterThan(400);
+        assertThat(VerbsMembers.count()).isGreaterThan(400);
     }
 
     @Provide
