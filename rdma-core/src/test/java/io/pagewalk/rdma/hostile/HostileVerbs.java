@@ -418,6 +418,19 @@ final class HostileVerbs extends HostileCalls {
                 .toList();
     }
 
+    /** From now on the n-th time that something could run out on a machine, it does. */
+    void failNth(int n) {
+        worlds.forEach(w -> w.machine.failures().failNth(n));
+    }
+
+    /** Whether something ran out; nothing does any more. */
+    boolean disarm() {
+        boolean failed =
+                worlds.stream().anyMatch(w -> w.machine.failures().failedAt() != null);
+        worlds.forEach(w -> w.machine.failures().disarm());
+        return failed;
+    }
+
     /** Everything is given back, from whichever state: what is counted is as it was before anything was made. */
     void end() {
         for (Object queue : offered(CommandQueue.class)) {

@@ -34,6 +34,21 @@ class HostileVerbsProperties {
         Statistics.label("answered").collect(verbs.answered() > 0);
     }
 
+    @Property(tries = 150, edgeCases = EdgeCasesMode.NONE)
+    void countersReturnWhateverRunsOut(
+            @ForAll VerbsWorld.Kind kind, @ForAll("nth") int nth, @ForAll("calls") List<List<Integer>> calls) {
+        HostileVerbs verbs = new HostileVerbs(kind);
+        verbs.failNth(nth);
+        assertTimeoutPreemptively(LONGEST, () -> calls.forEach(verbs::play));
+        Statistics.label("failed").collect(verbs.disarm());
+        verbs.end();
+    }
+
+    @Provide
+    Arbitrary<Integer> nth() {
+        return Arbitraries.integers().between(1, 30).withDistribution(RandomDistribution.uniform());
+    }
+
     @Example
     void allPublicMembersOfTheVerbsAreUnderFire() {
         assertThat(VerbsMembers.count()).isGreaterThan(400);

@@ -25,7 +25,7 @@ class KeysProperties {
 
     record Step(int op, int which, int number) {}
 
-    @Property(tries = 150, edgeCases = EdgeCasesMode.NONE)
+    @Property(tries = 100, edgeCases = EdgeCasesMode.NONE)
     @Label(
             "rdma:RXE-5, RXE-11, RXE-34, RXE-40 to RXE-51, STAG-4, IRD-5: a stale key never resolves, and a live one leads to its region alone")
     void aStaleKeyNeverResolves(@ForAll("kinds") VerbsWorld.Kind kind, @ForAll("programs") List<Step> steps) {
@@ -54,7 +54,7 @@ class KeysProperties {
                 .as(Step::new)
                 .list()
                 .ofMinSize(1)
-                .ofMaxSize(40)
+                .ofMaxSize(30)
                 .withSizeDistribution(RandomDistribution.uniform());
     }
 
