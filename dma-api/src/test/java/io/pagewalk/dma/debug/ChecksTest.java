@@ -193,6 +193,20 @@ class ChecksTest {
     }
 
     @Test
+    @DisplayName("DBG-40: an unmap of the error value is an invalid address, by every function, and ends nothing")
+    void anUnmapOfTheErrorValueIsAnInvalidAddress() {
+        Feed feed = new Feed().good(0x1000, 8, TO_DEVICE);
+        feed.unmap(-1L, 8, TO_DEVICE);
+        feed.unmapSg(TO_DEVICE, 1, Feed.segment(-1L, 8));
+        feed.free(MappingType.COHERENT, 0x1000, 8, BIDIRECTIONAL, -1L);
+        assertThat(feed.heard).hasSize(3).allSatisfy(report -> {
+            assertThat(report.kind()).isEqualTo(DmaDebugKind.INVALID_ADDRESS);
+            assertThat(report.fields()).isEmpty();
+        });
+        assertThat(feed.debug.liveCount()).isEqualTo(1);
+    }
+
+    @Test
     @DisplayName("DBG-48: an unmap that finds nothing asks about the error")
     void anUnmapWithoutAMatchMarksAMapping() {
         Feed feed = new Feed().map(0x1000, 8, TO_DEVICE).asked(0x1000).map(0x1000, 16, TO_DEVICE);

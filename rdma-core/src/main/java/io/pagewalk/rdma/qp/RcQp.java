@@ -363,6 +363,11 @@ public final class RcQp extends Qp {
         return receives;
     }
 
+    /** Whether a request is still the oldest one: what ran meanwhile may have flushed it. */
+    boolean isOldest(SendWqe wqe) {
+        return sends.head() == wqe;
+    }
+
     void popSend() {
         sends.pop();
     }

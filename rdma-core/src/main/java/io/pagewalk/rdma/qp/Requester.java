@@ -180,6 +180,9 @@ final class Requester {
     // ---- what came back
 
     private void notAcknowledged(SendWqe wqe, int syndrome) {
+        if (!qp.isOldest(wqe)) {
+            return;
+        }
         if (syndrome == Syndrome.RNR_NAK) {
             receiverNotReady(wqe);
         } else if (syndrome == Syndrome.NO_ANSWER) {
@@ -218,7 +221,15 @@ final class Requester {
         }
     }
 
+    /*
+     * An answer that puts its own queue pair in error finds the request flushed: the queue pair is connected with itself, or
+     * somebody who was told of a fault moved it. Such a request has had its completion.
+     */
+
     private void failWith(SendWqe wqe, WcStatus status) {
+        if (!qp.isOldest(wqe)) {
+            return;
+        }
         qp.init().sendCq().post(completion.error(wqe.wrId, status, qp.qpNum()));
         qp.popSend();
         qp.toError();
@@ -230,6 +241,9 @@ final class Requester {
     }
 
     private void complete(SendWqe wqe) {
+        if (!qp.isOldest(wqe)) {
+            return;
+        }
         qp.popSend();
         if (wqe.isSignaled() || qp.init().signalAll()) {
             long bytes = wqe.opcode.isLocal() ? 0 : wqe.totalBytes;

@@ -514,9 +514,14 @@ public final class RxeMr extends Mr implements Region {
             return -Errno.EFAULT;
         }
         int error = checkRange(iova, lengthBytes);
-        long last = iova + lengthBytes - 1;
-        for (long at = iova; error == 0 && !Addresses.lessThan(last, at); at = Addresses.alignDown(at, PAGE) + PAGE) {
-            error = physAddr(at) == PageList.HOLE ? -Errno.EFAULT : 0;
+        long at = iova;
+        long left = lengthBytes;
+        while (error == 0 && left != 0) {
+            long physAddr = physAddr(at);
+            error = physAddr == PageList.HOLE ? -Errno.EFAULT : 0;
+            int chunk = together(at, physAddr, (int) (Addresses.lessThan(left, PAGE) ? left : PAGE));
+            at += chunk;
+            left -= chunk;
         }
         return error;
     }

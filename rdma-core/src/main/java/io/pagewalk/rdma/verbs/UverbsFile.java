@@ -317,7 +317,7 @@ public final class UverbsFile {
     }
 
     /**
-     * Registers a buffer shared between devices; no provider here can (rdma:UV-7).
+     * Registers a buffer shared between devices (rdma:UV-7); neither rxe nor the adapters here can.
      *
      * @param pdHandle the domain
      * @param fd the buffer
@@ -325,7 +325,8 @@ public final class UverbsFile {
      * @param lengthBytes length, unsigned
      * @param iova the address that it gets for the peer
      * @param access rights
-     * @return -EOPNOTSUPP of a provider without such; -EINVAL; -ENOENT
+     * @return the handle; -EOPNOTSUPP of a provider without such; -EINVAL for other offsets in the page or rights that
+     *     such a buffer cannot give; -ENOENT or -EINVAL for a handle; or what the provider answered
      */
     public synchronized int regDmabufMr(int pdHandle, int fd, long offset, long lengthBytes, long iova, int access) {
         if (!device.provider().ops().contains(ProviderOp.REG_DMABUF_MR)) {
@@ -342,7 +343,7 @@ public final class UverbsFile {
         if (pd == null) {
             return handles.missing(pdHandle);
         }
-        return handles.add(device.provider().regDmabufMr(pd, fd, offset, lengthBytes, iova, access));
+        return handles.add(device.regDmabufChecked(pd, fd, offset, lengthBytes, iova, access));
     }
 
     // ---- windows

@@ -157,16 +157,18 @@ public final class VerbsDevice {
         if (global) {
             machine().log().message("ib_alloc_pd", "enabling unsafe global rkey for " + pd.owner() + " (rdma:PD-3)");
         }
-        if (provider.hasLocalDmaLkey()) {
+        boolean hasOwn = provider.hasLocalDmaLkey();
+        if (hasOwn) {
             pd.setLocalDmaLkey(provider.attributes().localDmaLkey());
-            if (!global) {
-                return 0;
-            }
         }
-        int access = AccessFlags.LOCAL_WRITE | (global ? AccessFlags.REMOTE_READ | AccessFlags.REMOTE_WRITE : 0);
+        int access = (hasOwn ? 0 : AccessFlags.LOCAL_WRITE)
+                | (global ? AccessFlags.REMOTE_READ | AccessFlags.REMOTE_WRITE : 0);
+        if (access == 0) {
+            return 0;
+        }
         ErrPtr<Mr> mr = provider.getDmaMr(pd, access);
         if (!mr.isErr()) {
-            pd.setInternalMr(mr.value(), global);
+            pd.setInternalMr(mr.value(), !hasOwn, global);
         }
         return mr.error();
     }
@@ -253,6 +255,15 @@ public final class VerbsDevice {
             Mr mr = made.value();
             mr.setRange(virtAddr, lengthBytes);
             track(mr);
+        }
+        return made;
+    }
+
+    /** Behind the checks of user space; the provider sets address and length (rdma:UV-7). */
+    ErrPtr<Mr> regDmabufChecked(Pd pd, int fd, long offset, long lengthBytes, long iova, int access) {
+        ErrPtr<Mr> made = provider.regDmabufMr(pd, fd, offset, lengthBytes, iova, access);
+        if (!made.isErr()) {
+            track(made.value());
         }
         return made;
     }

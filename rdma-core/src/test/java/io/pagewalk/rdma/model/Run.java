@@ -1,0 +1,173 @@
+package io.pagewalk.rdma.model;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import io.pagewalk.dma.Errno;
+import io.pagewalk.dma.KernelBugException;
+import io.pagewalk.rdma.AccessFlags;
+import io.pagewalk.rdma.model.Program.Kind;
+import io.pagewalk.rdma.model.Program.Piece;
+import io.pagewalk.rdma.model.Program.Step;
+import io.pagewalk.rdma.verbs.FastReg;
+import io.pagewalk.rdma.verbs.MrType;
+import io.pagewalk.rdma.verbs.QpState;
+import io.pagewalk.rdma.verbs.RecvWr;
+import io.pagewalk.rdma.verbs.SendWr;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.function.Consumer;
+import net.jqwik.api.statistics.Statistics;
+import org.jspecify.annotations.Nullable;
+
+/** Runs a program on a device and on its model, and compares what can be seen after each step. */
+final class Run {
+    private static final long A_WHILE = 50_000_000;
+
+    private final DataWorld world;
+    private final DataModel model;
+    private final Choices choices;
+    private final Consumer<Object> seen;
+    private long nextId;
+
+    private Run(DataWorld world, Consumer<Object> seen) {
+        this.world = world;
+        this.seen = seen;
+        model = world.model;
+        choices = new Choices(model);
+    }
+
+    /** Runs a program to its end, or to the kernel's. */
+    static void of(DataWorld world, List<Step> steps) {
+        Run run = new Run(world, what -> Statistics.label("completion").collect(what));
+        for (Step step : steps) {
+            if (!run.step(step)) {
+                return;
+            }
+        }
+        assertThat(world.finish()).isEmpty();
+    }
+
+    private boolean step(Step step) {
+        boolean broken = model.qps[0].error || model.qps[1].error;
+        if (step.kind() == Kind.RECONNECT || (broken && step.value() % 4 != 0)) {
+            world.reconnect();
+            compare("reconnect");
+        }
+        switch (step.kind()) {
+            case RECONNECT -> {}
+            case RECV -> postRecv(step.side(), step.near(), 0);
+            case MAP -> map(step);
+            case DEREG -> dereg(step);
+            default -> {
+                if (!request(step)) {
+                    return false;
+                }
+            }
+        }
+        compare(step.toString());
+        return true;
+    }
+
+    // ---- steps
+
+    /** Posts a request, behind a receive on the other side if there is one; false when the kernel does not survive. */
+    private boolean request(Step step) {
+        long total = choices.total(step);
+        if (!step.sink().isEmpty() && choices.isReceived(step.kind())) {
+            postRecv(1 - step.side(), step.sink(), step.room() ? total : 0);
+        }
+        @Nullable SendWr wr = choices.request(step, ++nextId);
+        if (wr == null) {
+            return true;
+        }
+        if (step.value() % 16 != 1) {
+            wr.signaled();
+        }
+        int expected;
+        try {
+            expected = model.postSend(step.side(), wr);
+        } catch (ModelBug bug) {
+            seen.accept("BUG");
+            assertThatThrownBy(() -> world.qps[step.side()].postSend(wr)).isInstanceOf(KernelBugException.class);
+            return false;
+        }
+        assertThat(world.qps[step.side()].postSend(wr)).as(step.toString()).isEqualTo(expected);
+        assertThat(world.qps[step.side()].badSendWr()).isSameAs(expected == 0 ? null : wr);
+        if (expected != 0) {
+            seen.accept("posting " + Errno.name(expected));
+        }
+        return true;
+    }
+
+    private void postRecv(int side, List<Piece> pieces, long atLeast) {
+        List<Piece> all = new ArrayList<>(pieces);
+        long sum = pieces.stream().mapToLong(Piece::length).sum();
+        if (sum < atLeast) {
+            Piece last = all.remove(all.size() - 1);
+            all.add(new Piece(last.place(), last.length() + (int) (atLeast - sum)));
+        }
+        RecvWr wr = new RecvWr().reset(++nextId);
+        for (Piece piece : all) {
+            choices.near(wr.segments(), model.qps[side].pd, piece, AccessFlags.LOCAL_WRITE);
+        }
+        assertThat(world.qps[side].postRecv(wr)).as("receive").isEqualTo(model.postRecv(side, wr));
+        world.machine.clock().advance(A_WHILE);
+    }
+
+    /** rdma:RXE-27: also a region in use is changed at once. */
+    private void map(Step step) {
+        ModelRegion region = choices.fast(step.far().pick());
+        int pageBytes = step.value() % 3 == 1 ? 512 : DataWorld.PAGE;
+        int offset = step.value() % 2 == 0 ? 0 : step.value() % DataWorld.RUN;
+        assertThat(world.map(region, offset, pageBytes))
+                .isEqualTo(world.listOf(region).nents());
+        assertThat(region.mr.iova()).isEqualTo(region.iova);
+        assertThat(region.mr.lengthBytes()).isEqualTo(region.length);
+    }
+
+    /** rdma:RXE-22: a key that is gone leads nowhere. */
+    private void dereg(Step step) {
+        ModelRegion region = choices.any(step.far().pick());
+        if (region.type == MrType.MEM_REG) {
+            FastReg.updateFastRegKey(region.mr, step.value() & 0xff);
+            return;
+        }
+        int expected = region.windows > 0 ? -Errno.EINVAL : 0;
+        assertThat(world.device.deregMr(region.mr, 0)).isEqualTo(expected);
+        if (expected == 0) {
+            model.keys.regions.remove(region);
+        }
+    }
+
+    // ---- what is seen
+
+    private void compare(String step) {
+        world.machine.clock().advance(A_WHILE);
+        model.settle();
+        for (int side = 0; side < 2; side++) {
+            ModelQp qp = model.qps[side];
+            List<Done> sent = world.sent(side);
+            assertThat(sent).as("sends of side %d: %s", side, step).isEqualTo(qp.sent);
+            List<Done> received = world.received(side);
+            assertThat(received).as("receives of side %d: %s", side, step).isEqualTo(qp.received);
+            assertThat(world.qps[side].state())
+                    .as("state of side %d: %s", side, step)
+                    .isEqualTo(qp.error ? QpState.ERR : QpState.RTS);
+            assertThat(world.qps[side].postedSends()).isEqualTo(qp.sends.size());
+            assertThat(world.qps[side].postedReceives()).isEqualTo(qp.receives.size());
+            sent.forEach(done -> seen.accept(name(done, "send ")));
+            received.forEach(done -> seen.accept(name(done, "receive ")));
+            qp.sent.clear();
+            qp.received.clear();
+        }
+        for (ModelWindow window : model.keys.windows) {
+            assertThat(window.mw.rkey()).as(step).isEqualTo(window.rkey);
+        }
+        assertThat(world.difference()).as(step).isEmpty();
+    }
+
+    private static String name(Done done, String prefix) {
+        return done.opcode() == null ? prefix + done.status() : prefix + done.opcode();
+    }
+}
