@@ -247,7 +247,7 @@ final class Choices {
             }
         }
         return twisted(
-                pick(all, step.far().pick(), step.far().fitting(), good::contains),
+                pick(all, step.far().pick(), step.far().fitting() && step.value() % 4 != 1, good::contains),
                 step.far().twist());
     }
 

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.pagewalk.dma.DmaDirection;
 import io.pagewalk.dma.scatterlist.SgTable;
+import io.pagewalk.rdma.rw.PlainProvider.PlainMr;
 import io.pagewalk.rdma.rw.PlainProvider.PlainQp;
 import io.pagewalk.rdma.verbs.Mr;
 import io.pagewalk.rdma.verbs.MrType;
@@ -105,6 +106,12 @@ class RwProperties {
         assertThat(bytes).isEqualTo(asked);
         if (qp.mrsUsed() == 0) {
             assertThat(addresses(qp)).isEqualTo(expected(pages, offset));
+        } else {
+            List<PlainMr> taken = world.provider.regions.subList(0, qp.mrsUsed());
+            assertThat(taken.stream().flatMap(mr -> mr.mapped.stream()).toList())
+                    .as("the pages of the regions, which were taken in their order")
+                    .isEqualTo(expectedPages(pages, offset));
+            assertThat(taken.get(0).iova() % RwWorld.PAGE).isEqualTo(offset % RwWorld.PAGE);
         }
         context.destroy(qp, 0, sg, direction);
         assertThat(qp.mrsUsed()).isZero();
@@ -119,6 +126,16 @@ class RwProperties {
         List<Long> all = new ArrayList<>();
         qp.segments.forEach(flat -> all.addAll(flat.subList(1, flat.size())));
         return all;
+    }
+
+    private static List<Long> expectedPages(List<Integer> pages, int offset) {
+        List<Long> all = new ArrayList<>();
+        for (int i = 0; i < pages.size(); i++) {
+            for (int page = 0; page < pages.get(i); page++) {
+                all.add(0x10_0000 + 0x8000L * i + (long) page * RwWorld.PAGE);
+            }
+        }
+        return all.subList(offset / RwWorld.PAGE, all.size());
     }
 
     private static List<Long> expected(List<Integer> pages, int offset) {

@@ -55,7 +55,7 @@ class TheUnitIsToldTest {
         VtdWorld world = VtdWorld.unattached(VtdWorld.smallPool());
         long root = world.driver.registers().read64(VtdRegisters.RTADDR);
         int id = 2;
-        for (int sid : new int[] {0x000, 0x0ff, 0x310, 0x3ff, 0xff00}) {
+        for (int sid : new int[] {0x001, 0x0ff, 0x311, 0x3ff, 0xff00}) {
             Device device =
                     world.machine.addDevice(DeviceConfig.named("d" + sid).withRequesterId(sid));
             long rootSlot = root + (sid >>> 8) * 16L;
