@@ -19,6 +19,12 @@ public sealed interface DmaCall {
      */
     Caller caller();
 
+    private static void requireCount(String what, int count) {
+        if (count < 0) {
+            throw new IllegalArgumentException("a list has 0 " + what + " or more, not " + count);
+        }
+    }
+
     /**
      * {@code dma_map_single} was given a pointer; {@link MapPage} follows (dma-core:DBG-10).
      *
@@ -104,8 +110,11 @@ public sealed interface DmaCall {
          * @param direction the direction
          * @param attrs bits of {@link io.pagewalk.dma.DmaAttrs}
          * @param limits what the device can take, or null when the input does not say
+         * @throws IllegalArgumentException when a count is negative
          */
         public MapSg {
+            requireCount("entries", nents);
+            requireCount("mapped entries", mappedEnts);
             segments = List.copyOf(segments);
         }
     }
@@ -126,8 +135,10 @@ public sealed interface DmaCall {
          * @param segments the entries that are known, in order, as they are now
          * @param nents the count that is given to unmap
          * @param direction the direction
+         * @throws IllegalArgumentException when a count is negative
          */
         public UnmapSg {
+            requireCount("entries", nents);
             segments = List.copyOf(segments);
         }
     }
@@ -197,8 +208,10 @@ public sealed interface DmaCall {
          * @param nents the count that was given to sync
          * @param direction the direction
          * @param forCpu whether the CPU is to see the bytes, else the device
+         * @throws IllegalArgumentException when a count is negative
          */
         public SyncSg {
+            requireCount("entries", nents);
             segments = List.copyOf(segments);
         }
     }

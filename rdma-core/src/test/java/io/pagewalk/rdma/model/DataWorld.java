@@ -121,7 +121,7 @@ final class DataWorld implements AutoCloseable {
         int pd = area.foreign() ? 1 : 0;
         Mr mr = device.regUserMr(pds[pd], 0, process, addr, length, iova, area.access())
                 .value();
-        ModelRegion region = new ModelRegion(mr, pd, bytes);
+        ModelRegion region = new ModelRegion(model.keys.rules, mr, pd, bytes);
         region.place(iova, length, area.headBytes());
         region.access = area.access();
         region.valid = true;
@@ -145,7 +145,7 @@ final class DataWorld implements AutoCloseable {
         }
         lists.add(sg);
         Mr mr = FastReg.allocMr(pds[0], MrType.MEM_REG, FAST_PAGES).value();
-        ModelRegion region = new ModelRegion(mr, 0, bytes);
+        ModelRegion region = new ModelRegion(model.keys.rules, mr, 0, bytes);
         if (model.keys.rules.isFirst()) {
             region.rkey = 0;
         }

@@ -86,12 +86,12 @@ final class Programs {
 
     private static Arbitrary<Kind> kinds(Set<Kind> without) {
         return Arbitraries.frequencyOf(
-                Tuple.of(12, Arbitraries.of(Kind.SEND, Kind.WRITE, Kind.READ)),
-                Tuple.of(7, Arbitraries.of(Kind.SEND_IMM, Kind.WRITE_IMM, Kind.FETCH_ADD, Kind.COMPARE_SWAP)),
-                Tuple.of(9, Arbitraries.of(Kind.REG_MR, Kind.BIND, Kind.LOCAL_INV, Kind.SEND_INV)),
-                Tuple.of(2, Arbitraries.of(Kind.INLINE_SEND, Kind.INLINE_WRITE)),
-                Tuple.of(2, Arbitraries.of(Kind.RECV, Kind.MAP)),
-                Tuple.of(1, Arbitraries.of(Kind.DEREG, Kind.RECONNECT, Kind.INLINE_READ, Kind.READ_INV)))
+                        Tuple.of(12, Arbitraries.of(Kind.SEND, Kind.WRITE, Kind.READ)),
+                        Tuple.of(7, Arbitraries.of(Kind.SEND_IMM, Kind.WRITE_IMM, Kind.FETCH_ADD, Kind.COMPARE_SWAP)),
+                        Tuple.of(9, Arbitraries.of(Kind.REG_MR, Kind.BIND, Kind.LOCAL_INV, Kind.SEND_INV)),
+                        Tuple.of(2, Arbitraries.of(Kind.INLINE_SEND, Kind.INLINE_WRITE)),
+                        Tuple.of(2, Arbitraries.of(Kind.RECV, Kind.MAP)),
+                        Tuple.of(1, Arbitraries.of(Kind.DEREG, Kind.RECONNECT, Kind.INLINE_READ, Kind.READ_INV)))
                 .filter(kind -> !without.contains(kind));
     }
 

@@ -164,9 +164,7 @@ class UnitRegistersTest {
         });
         software.start();
         writing.await();
-        for (int i = 0; i < 1000 && software.isAlive(); i++) {
-            Thread.yield();
-        }
+        software.join(20);
         ended.set(true);
         port.endAccess(token);
         software.join();

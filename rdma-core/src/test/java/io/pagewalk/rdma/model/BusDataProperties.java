@@ -1,0 +1,53 @@
+package io.pagewalk.rdma.model;
+
+import io.pagewalk.dma.DeviceConfig;
+import io.pagewalk.dma.Machine;
+import io.pagewalk.rdma.model.Program.Kind;
+import java.util.EnumSet;
+import net.jqwik.api.Arbitrary;
+import net.jqwik.api.ForAll;
+import net.jqwik.api.Property;
+import net.jqwik.api.Provide;
+
+/** An adapter that reaches memory through its bus does what the model says, whatever lies between. */
+class BusDataProperties {
+    @Provide
+    Arbitrary<Program> programs() {
+        return Programs.of(30, EnumSet.noneOf(Kind.class));
+    }
+
+    private static void run(String backend, boolean coherent, Program program) {
+        Machine machine = Machine.builder()
+                .ramBytes(32L << 20)
+                .chunkBytes(1 << 16)
+                .commandLine(backend.equals("swiotlb") ? "swiotlb=2048" : "")
+                .backend(backend)
+                .build();
+        var device = BusProvider.add(
+                machine.addDevice(DeviceConfig.named("nic").withMask(-1L)));
+        try (DataWorld world = new DataWorld(device, ModelRules.TWO_KEYS, true, coherent, program.setup())) {
+            Run.of(world, program.steps());
+        }
+    }
+
+    @Property(tries = 100)
+    void programsEndAsTheModelSaysWithoutTranslation(@ForAll("programs") Program program) {
+        run("direct", true, program);
+    }
+
+    /** What was bounced is seen when it is unmapped. */
+    @Property(tries = 100)
+    void programsEndAsTheModelSaysWhenEverythingIsBounced(@ForAll("programs") Program program) {
+        run("swiotlb", false, program);
+    }
+
+    @Property(tries = 100)
+    void programsEndAsTheModelSaysBehindAStrictIommu(@ForAll("programs") Program program) {
+        run("iommu-strict", true, program);
+    }
+
+    @Property(tries = 100)
+    void programsEndAsTheModelSaysBehindALazyIommu(@ForAll("programs") Program program) {
+        run("iommu-lazy", true, program);
+    }
+}
