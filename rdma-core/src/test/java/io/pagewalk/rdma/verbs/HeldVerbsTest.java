@@ -4,8 +4,11 @@ import static io.pagewalk.rdma.RxeWorld.ALL;
 import static io.pagewalk.rdma.RxeWorld.PAGE;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.pagewalk.dma.Machine;
 import io.pagewalk.dma.held.HeldSection;
+import io.pagewalk.rdma.AccessFlags;
 import io.pagewalk.rdma.RxeWorld;
+import io.pagewalk.rdma.mm.Process;
 import io.pagewalk.rdma.rxe.RxeDevice;
 import java.util.List;
 import org.junit.jupiter.api.DisplayName;
@@ -90,6 +93,21 @@ class HeldVerbsTest {
             assertThat(sections(world, "memory regions").get(0).rows()).isEmpty();
             assertThat(sections(world, "memory windows").get(0).rows()).isEmpty();
             assertThat(sections(world, "page pins").get(0).rows()).containsExactly(List.of("0", "3", "3"));
+        }
+    }
+
+    @Test
+    @DisplayName("the example of the user guide")
+    void theExampleOfTheUserGuideIsTrue() {
+        try (Machine machine =
+                Machine.builder().ramBytes(32L << 20).backend("direct").build()) {
+            Process process = Process.create(machine);
+            long address = process.mmap(0x3000);
+            VerbsDevice device = RxeDevice.add("rxe0", machine);
+            Pd pd = device.allocPd(0, "target").value();
+            device.regUserMr(pd, 0, process, address, 0x3000, address, AccessFlags.LOCAL_WRITE);
+            assertThat(machine.held().text())
+                    .contains("rxe0    0   [target]  USER  0x7ffff7ffc000  12288  0x29d  0x29d  3\n");
         }
     }
 
