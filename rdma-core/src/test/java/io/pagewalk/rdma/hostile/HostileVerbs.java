@@ -376,7 +376,7 @@ final class HostileVerbs extends HostileCalls {
                 all.add((long) cq.useCount());
                 all.add((long) cq.size());
             } else if (object instanceof RcQp qp) {
-                all.add((long) qp.state().ordinal());
+                all.add((long) qp.state().name().hashCode());
                 all.add((long) qp.postedSends() + qp.postedReceives());
             } else if (object instanceof Mr mr) {
                 all.add(mr.pinnedPages());
@@ -405,11 +405,11 @@ final class HostileVerbs extends HostileCalls {
     }
 
     private static boolean isDestroyed(Object object) {
-        return object instanceof Pd pd && pd.isDestroyed()
-                || object instanceof Mr mr && mr.isDestroyed()
-                || object instanceof Mw mw && mw.isDestroyed()
-                || object instanceof Cq cq && cq.isDestroyed()
-                || object instanceof Qp qp && qp.isDestroyed();
+        return (object instanceof Pd pd && pd.isDestroyed())
+                || (object instanceof Mr mr && mr.isDestroyed())
+                || (object instanceof Mw mw && mw.isDestroyed())
+                || (object instanceof Cq cq && cq.isDestroyed())
+                || (object instanceof Qp qp && qp.isDestroyed());
     }
 
     private <T> List<T> kernels(Class<T> type) {
@@ -425,8 +425,7 @@ final class HostileVerbs extends HostileCalls {
 
     /** Whether something ran out; nothing does any more. */
     boolean disarm() {
-        boolean failed =
-                worlds.stream().anyMatch(w -> w.machine.failures().failedAt() != null);
+        boolean failed = worlds.stream().anyMatch(w -> w.machine.failures().failedAt() != null);
         worlds.forEach(w -> w.machine.failures().disarm());
         return failed;
     }

@@ -15,7 +15,9 @@ import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
-/** Everything that a program of verbs could run out of, one after the other: counters and pins return to their start. */
+/**
+ * Everything that a program of verbs could run out of, one after the other: counters and pins return to their start.
+ */
 class VerbsFailuresTest {
     private static final int PAGE = VerbsWorld.PAGE;
     private static final int ALL = VerbsWorld.ALL;
@@ -27,7 +29,8 @@ class VerbsFailuresTest {
 
     @ParameterizedTest
     @EnumSource(VerbsWorld.Kind.class)
-    @DisplayName("rdma:CONV-6, PD-1, MR-4, UV-1, UV-3, RXE-2, RXE-15, IRD-1, IRD-6: the n-th failure, for every n, leaves nothing behind")
+    @DisplayName(
+            "rdma:CONV-6, PD-1, MR-4, UV-1, UV-3, RXE-2, RXE-15, IRD-1, IRD-6: the n-th failure, for every n, leaves nothing behind")
     void countersReturnWhicheverStepFails(VerbsWorld.Kind kind) {
         try (VerbsWorld world = new VerbsWorld(kind, 1)) {
             VerbsDevice device = world.devices.get(0);
@@ -85,7 +88,8 @@ class VerbsFailuresTest {
         free(check(device.regUserMr(pd.value(), 0, world.process, addr, 4 * PAGE, addr, ALL)));
         ErrPtr<Mr> fast = free(check(FastReg.allocMr(pd.value(), MrType.MEM_REG, 4)));
         if (!fast.isErr() && mapped) {
-            assertThat(FastReg.mapMrSg(fast.value(), list, list.nents(), 0, PAGE)).isEqualTo(list.nents());
+            assertThat(FastReg.mapMrSg(fast.value(), list, list.nents(), 0, PAGE))
+                    .isEqualTo(list.nents());
             requireOutOfMemory(Math.min(0, FastReg.mapMrSg(fast.value(), list, 1, 0, 2 * PAGE)));
         }
         if (device.provider().ops().contains(ProviderOp.ALLOC_MW)) {
@@ -111,8 +115,8 @@ class VerbsFailuresTest {
 
     private ErrPtr<Mr> free(ErrPtr<Mr> mr) {
         if (!mr.isErr()) {
-            made.addFirst(() -> assertThat(mr.value().pd().device().deregMr(mr.value(), 0))
-                    .isZero());
+            made.addFirst(() ->
+                    assertThat(mr.value().pd().device().deregMr(mr.value(), 0)).isZero());
         }
         return mr;
     }
@@ -146,7 +150,8 @@ class VerbsFailuresTest {
 
     /** A 5.x kernel's rxe says that it cannot do what it has no memory for (rdma:RXE-21). */
     private static int requireOutOfMemory(int answer) {
-        assertThat(answer >= 0 || Set.of(-Errno.ENOMEM, -Errno.EIO, -Errno.EINVAL).contains(answer))
+        assertThat(answer >= 0
+                        || Set.of(-Errno.ENOMEM, -Errno.EIO, -Errno.EINVAL).contains(answer))
                 .as("%d", answer)
                 .isTrue();
         return answer;
