@@ -19,12 +19,6 @@ public sealed interface DmaCall {
      */
     Caller caller();
 
-    private static void requireCount(String what, int count) {
-        if (count < 0) {
-            throw new IllegalArgumentException("a list has 0 " + what + " or more, not " + count);
-        }
-    }
-
     /**
      * {@code dma_map_single} was given a pointer; {@link MapPage} follows (dma-core:DBG-10).
      *
@@ -113,8 +107,8 @@ public sealed interface DmaCall {
          * @throws IllegalArgumentException when a count is negative
          */
         public MapSg {
-            requireCount("entries", nents);
-            requireCount("mapped entries", mappedEnts);
+            Segment.requireCount("entries", nents);
+            Segment.requireCount("mapped entries", mappedEnts);
             segments = List.copyOf(segments);
         }
     }
@@ -138,7 +132,7 @@ public sealed interface DmaCall {
          * @throws IllegalArgumentException when a count is negative
          */
         public UnmapSg {
-            requireCount("entries", nents);
+            Segment.requireCount("entries", nents);
             segments = List.copyOf(segments);
         }
     }
@@ -211,7 +205,7 @@ public sealed interface DmaCall {
          * @throws IllegalArgumentException when a count is negative
          */
         public SyncSg {
-            requireCount("entries", nents);
+            Segment.requireCount("entries", nents);
             segments = List.copyOf(segments);
         }
     }
