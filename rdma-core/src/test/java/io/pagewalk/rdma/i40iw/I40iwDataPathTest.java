@@ -303,9 +303,9 @@ class I40iwDataPathTest {
         writeToWhatIsUnmapped();
         machine.faults().onFault(fault -> left.modify(next, QpAttributes.usual()));
         assertThat(left.postSend(wr.signaled())).isZero();
-        assertThat(cq.size()).as("completed once, or forgotten").isEqualTo(next == QpState.ERR ? 1 : 0);
+        assertThat(cq.size()).as("flushed once, or forgotten").isEqualTo(next == QpState.ERR ? 1 : 0);
         if (cq.poll(completion) == 1) {
-            assertThat(completion).hasToString("request 7 of queue pair " + left.qpNum() + ": REM_ACCESS_ERR");
+            assertThat(completion).hasToString("request 7 of queue pair " + left.qpNum() + ": WR_FLUSH_ERR");
         }
         assertThat(left.state()).isEqualTo(next);
         assertThat(left.postedSends()).isZero();

@@ -114,11 +114,11 @@ class RcQpOrderTest {
     // ---- connected with itself
 
     private enum Refusal {
-        WRITE("1 REM_ACCESS_ERR"),
-        READ("1 REM_ACCESS_ERR"),
-        ATOMIC("1 REM_ACCESS_ERR"),
-        TOO_LONG("1 REM_OP_ERR"),
-        INVALIDATION("1 SEND 8");
+        WRITE("1 WR_FLUSH_ERR"),
+        READ("1 WR_FLUSH_ERR"),
+        ATOMIC("1 WR_FLUSH_ERR"),
+        TOO_LONG("1 WR_FLUSH_ERR"),
+        INVALIDATION("1 WR_FLUSH_ERR");
 
         private final String completion;
 
@@ -129,7 +129,7 @@ class RcQpOrderTest {
 
     @ParameterizedTest
     @EnumSource(Refusal.class)
-    @DisplayName("DP-28, DP-29: who refuses its own request is told so, and the rest is flushed, each of them once")
+    @DisplayName("DP-10, DP-29: who refuses its own request flushes it with the rest, each of them once")
     void aQueuePairThatRefusesItselfIsFlushedOnce(Refusal refusal) {
         RcQp self = world.qp();
         Link.establish(self, self, USUAL);
