@@ -31,7 +31,6 @@ public final class RcQp extends Qp {
     private final Responder responder;
     private volatile Link link;
     private @Nullable RcQp peer;
-    private boolean stepping;
     private volatile QpState state = QpState.RESET;
     private volatile QpAttributes attributes = QpAttributes.usual();
     private volatile @Nullable SendWr badSendWr;
@@ -182,16 +181,10 @@ public final class RcQp extends Qp {
         responder.reset();
     }
 
-    /**
-     * Everything that is posted is flushed, sends first; while a request runs, when that one is done. It is not done
-     * yet when its own queue pair refuses it, as one that is connected with itself can.
-     */
+    /** Everything that is posted is flushed, sends first. */
     void toError() {
         state = QpState.ERR;
         requester.stopTimer();
-        if (stepping) {
-            return;
-        }
         for (SendWqe wqe = sends.head(); wqe != null; wqe = sends.head()) {
             requester.flush(wqe);
         }
@@ -327,14 +320,12 @@ public final class RcQp extends Qp {
             return false;
         }
         boolean returned = false;
-        stepping = true;
         try {
             boolean stepped = requester.step(wqe);
             returned = true;
             return stepped;
         } finally {
-            stepping = false;
-            if (!returned || state == QpState.ERR) {
+            if (!returned) {
                 toError();
             }
         }

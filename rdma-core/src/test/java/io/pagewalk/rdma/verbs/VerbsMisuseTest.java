@@ -238,7 +238,7 @@ class VerbsMisuseTest {
             qp.postSend(world.wr.sendWithInv(3, 4));
             link.run();
             assertThat(world.completions())
-                    .containsExactly("1 REM_ACCESS_ERR", "2 WR_FLUSH_ERR", "3 WR_FLUSH_ERR", "9 WR_FLUSH_ERR");
+                    .containsExactly("1 WR_FLUSH_ERR", "2 WR_FLUSH_ERR", "3 WR_FLUSH_ERR", "9 WR_FLUSH_ERR");
             assertThat(List.of(qp.postedSends(), qp.postedReceives())).containsOnly(0);
             qp.modify(QpState.RESET, QpAttributes.usual());
         }
