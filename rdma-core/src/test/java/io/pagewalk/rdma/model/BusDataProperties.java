@@ -24,8 +24,8 @@ class BusDataProperties {
                 .commandLine(backend.equals("swiotlb") ? "swiotlb=2048" : "")
                 .backend(backend)
                 .build();
-        VerbsDevice device = BusProvider.add(
-                machine.addDevice(DeviceConfig.named("nic").withMask(-1L)));
+        VerbsDevice device =
+                BusProvider.add(machine.addDevice(DeviceConfig.named("nic").withMask(-1L)));
         try (DataWorld world = new DataWorld(device, ModelRules.TWO_KEYS, true, coherent, program.setup())) {
             Run.of(world, program.steps());
         }

@@ -8,7 +8,9 @@ import org.jspecify.annotations.Nullable;
 /** A window of {@link BusProvider}. */
 final class BusMw extends Mw {
     @Nullable BusMr mr;
+
     @Nullable Qp qp;
+
     int access;
     long addr;
     long length;

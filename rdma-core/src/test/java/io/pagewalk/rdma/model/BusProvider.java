@@ -35,12 +35,11 @@ import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
- * An adapter as small as one can be: it checks keys as rxe of Linux 6.12 does, but a region's two keys differ, memory is
- * reached by DMA address through the bus, and a request that fails tells its cause.
+ * An adapter as small as one can be: it checks keys as rxe of Linux 6.12 does, but a region's two keys differ, memory
+ * is reached by DMA address through the bus, and a request that fails tells its cause.
  */
 final class BusProvider implements VerbsProvider, MemoryRegions {
-    private static final int REMOTE =
-            AccessFlags.REMOTE_READ | AccessFlags.REMOTE_WRITE | AccessFlags.REMOTE_ATOMIC;
+    private static final int REMOTE = AccessFlags.REMOTE_READ | AccessFlags.REMOTE_WRITE | AccessFlags.REMOTE_ATOMIC;
     private static final int WINDOW_RIGHTS = REMOTE | AccessFlags.LOCAL_WRITE | AccessFlags.ZERO_BASED;
     private static final int REMOTE_INDEX = 0x4000;
 

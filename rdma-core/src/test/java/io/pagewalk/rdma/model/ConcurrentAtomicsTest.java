@@ -34,10 +34,8 @@ class ConcurrentAtomicsTest {
     /** Both halves of the word go up together, so that a torn one is seen. */
     private static final long ONE = 0x1_0000_0001L;
 
-    private static final int ALL = AccessFlags.LOCAL_WRITE
-            | AccessFlags.REMOTE_READ
-            | AccessFlags.REMOTE_WRITE
-            | AccessFlags.REMOTE_ATOMIC;
+    private static final int ALL =
+            AccessFlags.LOCAL_WRITE | AccessFlags.REMOTE_READ | AccessFlags.REMOTE_WRITE | AccessFlags.REMOTE_ATOMIC;
 
     private static VerbsDevice device(String where) {
         boolean rxe = where.startsWith("rxe");
@@ -50,8 +48,7 @@ class ConcurrentAtomicsTest {
                 .build();
         return rxe
                 ? RxeDevice.add("rxe0", machine)
-                : BusProvider.add(
-                        machine.addDevice(DeviceConfig.named("nic").withMask(-1L)));
+                : BusProvider.add(machine.addDevice(DeviceConfig.named("nic").withMask(-1L)));
     }
 
     @ParameterizedTest
@@ -64,8 +61,8 @@ class ConcurrentAtomicsTest {
             Pd pd = device.allocPd(0, "test").value();
             long base = process.mmap(2 * PAGE);
             long word = base + PAGE - Long.BYTES;
-            Mr target = device.regUserMr(pd, 0, process, base, 2 * PAGE, base, ALL)
-                    .value();
+            Mr target =
+                    device.regUserMr(pd, 0, process, base, 2 * PAGE, base, ALL).value();
             AtomicRequester adder = new AtomicRequester(pd, word, target.rkey());
             AtomicRequester swapper = new AtomicRequester(pd, word, target.rkey());
             AtomicRequester reader = new AtomicRequester(pd, word, target.rkey());

@@ -86,7 +86,8 @@ final class DataWorld implements AutoCloseable {
         for (int side = 0; side < 2; side++) {
             int pd = side == 1 && setup.rightForeign() ? 1 : 0;
             QpInit init = QpInit.of(sendCqs[side], recvCqs[side])
-                    .withSizes(QUEUE, QUEUE, Math.min(SEGMENTS, device.attributes().maxSge()))
+                    .withSizes(
+                            QUEUE, QUEUE, Math.min(SEGMENTS, device.attributes().maxSge()))
                     .withInline(Math.min(INLINE, device.attributes().maxInlineData()))
                     .with(setup.checks());
             qps[side] = (RcQp) device.createQp(pds[pd], init).value();

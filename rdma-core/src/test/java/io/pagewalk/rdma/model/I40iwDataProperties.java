@@ -17,7 +17,8 @@ class I40iwDataProperties {
     @Provide
     Arbitrary<Program> programs() {
         return Programs.of(
-                30, EnumSet.of(Kind.BIND, Kind.FETCH_ADD, Kind.COMPARE_SWAP, Kind.READ_INV, Kind.MAP, Kind.INLINE_READ));
+                30,
+                EnumSet.of(Kind.BIND, Kind.FETCH_ADD, Kind.COMPARE_SWAP, Kind.READ_INV, Kind.MAP, Kind.INLINE_READ));
     }
 
     private static void run(String backend, boolean coherent, Program program) {

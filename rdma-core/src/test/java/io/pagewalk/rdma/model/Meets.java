@@ -48,7 +48,7 @@ final class Meets {
             all.add("send " + WcStatus.MW_BIND_ERR);
         }
         all.add("posting EINVAL");
-        Statistics.label(LABEL).coverage(coverage -> all.forEach(what -> coverage.check(what)
-                .count(times -> times > 0)));
+        Statistics.label(LABEL)
+                .coverage(coverage -> all.forEach(what -> coverage.check(what).count(times -> times > 0)));
     }
 }

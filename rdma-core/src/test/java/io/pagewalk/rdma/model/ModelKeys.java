@@ -11,8 +11,7 @@ import org.jspecify.annotations.Nullable;
 
 /** What keys lead to, by sections 10.5 to 10.7 of the specification. */
 final class ModelKeys {
-    private static final int REMOTE =
-            AccessFlags.REMOTE_READ | AccessFlags.REMOTE_WRITE | AccessFlags.REMOTE_ATOMIC;
+    private static final int REMOTE = AccessFlags.REMOTE_READ | AccessFlags.REMOTE_WRITE | AccessFlags.REMOTE_ATOMIC;
     private static final int WINDOW_RIGHTS = REMOTE
             | AccessFlags.LOCAL_WRITE
             | AccessFlags.MW_BIND
@@ -53,9 +52,8 @@ final class ModelKeys {
     }
 
     private boolean grants(ModelRegion region, int pd, int access) {
-        boolean rights = rules.isFirst()
-                ? access == 0 || (region.access & access) != 0
-                : (region.access & access) == access;
+        boolean rights =
+                rules.isFirst() ? access == 0 || (region.access & access) != 0 : (region.access & access) == access;
         return region.valid && region.pd == pd && rights;
     }
 

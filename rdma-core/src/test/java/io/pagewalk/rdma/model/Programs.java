@@ -30,11 +30,13 @@ final class Programs {
 
     /** Programs of so many steps, none of the kinds that are left out. */
     static Arbitrary<Program> of(int steps, Set<Kind> without) {
-        return Combinators.combine(setups(), steps(without)
-                        .list()
-                        .ofMinSize(1)
-                        .ofMaxSize(steps)
-                        .withSizeDistribution(RandomDistribution.uniform()))
+        return Combinators.combine(
+                        setups(),
+                        steps(without)
+                                .list()
+                                .ofMinSize(1)
+                                .ofMaxSize(steps)
+                                .withSizeDistribution(RandomDistribution.uniform()))
                 .as(Program::new);
     }
 
@@ -91,12 +93,12 @@ final class Programs {
 
     private static Arbitrary<Kind> kinds(Set<Kind> without) {
         return Arbitraries.frequencyOf(
-                Tuple.of(12, Arbitraries.of(Kind.SEND, Kind.WRITE, Kind.READ)),
-                Tuple.of(7, Arbitraries.of(Kind.SEND_IMM, Kind.WRITE_IMM, Kind.FETCH_ADD, Kind.COMPARE_SWAP)),
-                Tuple.of(9, Arbitraries.of(Kind.REG_MR, Kind.BIND, Kind.LOCAL_INV, Kind.SEND_INV)),
-                Tuple.of(2, Arbitraries.of(Kind.INLINE_SEND, Kind.INLINE_WRITE)),
-                Tuple.of(2, Arbitraries.of(Kind.RECV, Kind.MAP)),
-                Tuple.of(2, Arbitraries.of(Kind.DEREG, Kind.RECONNECT, Kind.INLINE_READ, Kind.READ_INV)))
+                        Tuple.of(12, Arbitraries.of(Kind.SEND, Kind.WRITE, Kind.READ)),
+                        Tuple.of(7, Arbitraries.of(Kind.SEND_IMM, Kind.WRITE_IMM, Kind.FETCH_ADD, Kind.COMPARE_SWAP)),
+                        Tuple.of(9, Arbitraries.of(Kind.REG_MR, Kind.BIND, Kind.LOCAL_INV, Kind.SEND_INV)),
+                        Tuple.of(2, Arbitraries.of(Kind.INLINE_SEND, Kind.INLINE_WRITE)),
+                        Tuple.of(2, Arbitraries.of(Kind.RECV, Kind.MAP)),
+                        Tuple.of(2, Arbitraries.of(Kind.DEREG, Kind.RECONNECT, Kind.INLINE_READ, Kind.READ_INV)))
                 .filter(kind -> !without.contains(kind));
     }
 

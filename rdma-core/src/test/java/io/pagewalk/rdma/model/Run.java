@@ -77,10 +77,8 @@ final class Run {
         if (step.value() % 16 != 1) {
             wr.signaled();
         }
-        int expected = both(
-                step.toString(),
-                () -> model.postSend(step.side(), wr),
-                () -> world.qps[step.side()].postSend(wr));
+        int expected =
+                both(step.toString(), () -> model.postSend(step.side(), wr), () -> world.qps[step.side()].postSend(wr));
         assertThat(world.qps[step.side()].badSendWr()).isSameAs(expected == 0 ? null : wr);
         if (expected != 0) {
             Meets.met("posting " + Errno.name(expected));
