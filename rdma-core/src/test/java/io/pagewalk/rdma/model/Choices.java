@@ -67,12 +67,12 @@ final class Choices {
         return fast.get(pick % fast.size());
     }
 
-    private static int twisted(int key, Twist twist) {
+    private int twisted(int key, Twist twist) {
         return switch (twist) {
             case NONE -> key;
             case OTHER_BYTE -> key ^ 0x55;
             case OTHER_INDEX -> key + 0x3000;
-            case ZERO -> 0;
+            case ZERO -> model.keys.rules == ModelRules.STAGS ? key + 0x5000 : 0;
         };
     }
 
@@ -142,8 +142,9 @@ final class Choices {
         return isInline(step.kind()) ? inlineBytes(step) : sum;
     }
 
-    private static int inlineBytes(Step step) {
-        int most = step.value() % 8 == 1 ? DataWorld.INLINE + 1 : DataWorld.INLINE;
+    private int inlineBytes(Step step) {
+        int room = model.qps[step.side()].init.maxInlineBytes();
+        int most = step.value() % 4 == 1 ? room + 1 : room;
         return step.value() % 3 == 0 ? most : step.value() % (most + 1);
     }
 

@@ -29,11 +29,11 @@ import java.util.Random;
 final class DataWorld implements AutoCloseable {
     static final int PAGE = 4096;
     static final int RUN = 2 * PAGE;
-    static final int RUNS = 3;
-    static final int FAST_PAGES = 64;
-    static final int QUEUE = 6;
-    static final int SEGMENTS = 4;
-    static final int INLINE = 400;
+    private static final int RUNS = 3;
+    private static final int FAST_PAGES = 64;
+    private static final int QUEUE = 6;
+    private static final int SEGMENTS = 4;
+    private static final int INLINE = 400;
 
     private static final long SHIFT = 0x1_0000_0000L;
     private static final int FAST_REGIONS = 2;
@@ -86,8 +86,9 @@ final class DataWorld implements AutoCloseable {
         for (int side = 0; side < 2; side++) {
             int pd = side == 1 && setup.rightForeign() ? 1 : 0;
             QpInit init = QpInit.of(sendCqs[side], recvCqs[side])
-                    .withSizes(QUEUE, QUEUE, SEGMENTS)
-                    .withInline(INLINE)
+                    .withSizes(
+                            QUEUE, QUEUE, Math.min(SEGMENTS, device.attributes().maxSge()))
+                    .withInline(Math.min(INLINE, device.attributes().maxInlineData()))
                     .with(setup.checks());
             qps[side] = (RcQp) device.createQp(pds[pd], init).value();
             ends[side] = new ModelQp(pd, init, attributes);

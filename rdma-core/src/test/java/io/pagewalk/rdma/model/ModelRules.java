@@ -12,6 +12,8 @@ enum ModelRules {
     RXE_IDEAL,
     /** An adapter that checks like rxe of Linux 6.12 but whose regions have two keys. */
     TWO_KEYS,
+    /** An adapter whose key 0 is all memory, so that no program may name it. */
+    STAGS,
     /** rxe of 5.2 (rdma:RXE-8, RXE-9, RXE-29, RXE-34, RXE-41, RXE-43, DP-9, DP-11). */
     RXE_5;
 

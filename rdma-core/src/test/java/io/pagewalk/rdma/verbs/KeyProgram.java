@@ -9,6 +9,7 @@ import io.pagewalk.rdma.VerbsWorld;
 import io.pagewalk.rdma.qp.Link;
 import io.pagewalk.rdma.qp.RcQp;
 import io.pagewalk.rdma.rxe.RxeMr;
+import java.util.Objects;
 import java.util.ArrayList;
 import java.util.LinkedHashSet;
 import java.util.List;
@@ -85,12 +86,12 @@ final class KeyProgram implements AutoCloseable {
         file = UverbsFile.open(device, world.process);
         pdHandle = file.allocPd();
         otherPdHandle = file.allocPd();
-        pd = file.pd(pdHandle);
+        pd = Objects.requireNonNull(file.pd(pdHandle));
         cq = device.createCq(Owner.kernel("keys"), 16).value();
         qp = (RcQp) device.createQp(pd, QpInit.of(cq, cq).withSizes(4, 4, 1)).value();
         Link.establish(qp, qp, QpAttributes.usual());
         sinkAddr = world.memory(2);
-        sink = file.mr(file.regMr(0, world.process, pdHandle, sinkAddr, PAGE, 0, ALL));
+        sink = Objects.requireNonNull(file.mr(file.regMr(0, world.process, pdHandle, sinkAddr, PAGE, 0, ALL)));
     }
 
     // ---- operations
@@ -159,7 +160,7 @@ final class KeyProgram implements AutoCloseable {
         long tag = tags++;
         world.process.putLong(addr, tag);
         int handle = file.regMr(0, world.process, pdHandle, addr, PAGE, 0, ALL);
-        Model model = new Model(file.mr(handle), handle, tag, null);
+        Model model = new Model(Objects.requireNonNull(file.mr(handle)), handle, tag, null);
         model.valid = true;
         seen(model);
     }
@@ -212,7 +213,7 @@ final class KeyProgram implements AutoCloseable {
             return;
         }
         assertThat(post(wr.localInv(1, key).signaled())).as(text()).isEqualTo(expected);
-        if (expected) {
+        if (m != null && expected) {
             m.valid = false;
         }
     }
@@ -270,7 +271,7 @@ final class KeyProgram implements AutoCloseable {
                 .isEqualTo(expected);
         if (expected) {
             w.to = m;
-            assertThat(w.mw.rkey()).isEqualTo(old & ~0xff | number & 0xff);
+            assertThat(w.mw.rkey()).isEqualTo((old & ~0xff) | (number & 0xff));
             everSeen.add(w.mw.rkey());
         }
     }
@@ -345,7 +346,7 @@ final class KeyProgram implements AutoCloseable {
     }
 
     private long sinkDmaAddr() {
-        return sink.umem().table().dmaAddr(0);
+        return Objects.requireNonNull(sink.umem()).table().dmaAddr(0);
     }
 
     /** Whether a request succeeds; after one that does not, the queue pair is made ready again. */

@@ -76,7 +76,7 @@ class KeysProperties {
                 if (i % 64 == 1 || i == 256) {
                     program.verify();
                 }
-                assertThat(program.key()).isEqualTo(first & ~0xff | first + i & 0xff);
+                assertThat(program.key()).isEqualTo((first & ~0xff) | ((first + i) & 0xff));
             }
             assertThat(program.key()).isEqualTo(first);
             assertThat(program.keysSeen()).isEqualTo(256);

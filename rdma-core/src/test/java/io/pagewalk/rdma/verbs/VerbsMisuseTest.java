@@ -15,6 +15,7 @@ import io.pagewalk.rdma.qp.RcQp;
 import io.pagewalk.rdma.qp.Region;
 import io.pagewalk.rdma.rxe.RxeDevice;
 import io.pagewalk.rdma.rxe.RxeMr;
+import java.util.Objects;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.Callable;
@@ -80,7 +81,7 @@ class VerbsMisuseTest {
     @Test
     @DisplayName("rdma:PD-4, POOL-4, POOL-5: what goes with a domain or a pool is not destroyed under it")
     void regionsThatGoWithSomethingElseStay() {
-        Mr internal = world.pd.internalMr();
+        Mr internal = Objects.requireNonNull(world.pd.internalMr());
         RcQp qp = world.qp();
         Mr pooled = world.fast(2);
         qp.rdmaMrs().put(pooled);
