@@ -21,6 +21,7 @@ import io.pagewalk.rdma.verbs.SendWr;
 import io.pagewalk.rdma.verbs.UverbsFile;
 import io.pagewalk.rdma.verbs.VerbsDevice;
 import java.util.List;
+import java.util.Objects;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
@@ -45,7 +46,7 @@ class I40iwMisuseTest {
         int pd = file.allocPd();
         long addr = world.memory(4);
         int handle = file.regMr(0, world.process, pd, addr, 3 * PAGE, addr, VerbsWorld.ALL);
-        Mr mr = file.mr(handle);
+        Mr mr = Objects.requireNonNull(file.mr(handle));
         Process gone = Process.create(world.machine);
         gone.exit();
         try (VerbsWorld other = new VerbsWorld(VerbsWorld.Kind.IRDMA_STRICT, 0)) {

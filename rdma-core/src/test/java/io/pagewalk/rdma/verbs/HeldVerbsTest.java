@@ -11,6 +11,7 @@ import io.pagewalk.rdma.RxeWorld;
 import io.pagewalk.rdma.mm.Process;
 import io.pagewalk.rdma.rxe.RxeDevice;
 import java.util.List;
+import java.util.Objects;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 
@@ -33,7 +34,8 @@ class HeldVerbsTest {
             UverbsFile file = UverbsFile.open(world.device, world.process);
             int pd = file.allocPd();
             long addr = world.buffer(3);
-            Mr user = file.mr(file.regMr(0, world.process, pd, addr + 16, 2 * PAGE, addr + 16, ALL));
+            Mr user = Objects.requireNonNull(
+                    file.mr(file.regMr(0, world.process, pd, addr + 16, 2 * PAGE, addr + 16, ALL)));
             Mr fast = world.fast(4);
             Mw window = world.window(Mw.TYPE_2);
             String process = "process " + world.process.pid();

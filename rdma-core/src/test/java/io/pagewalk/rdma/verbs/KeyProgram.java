@@ -9,10 +9,10 @@ import io.pagewalk.rdma.VerbsWorld;
 import io.pagewalk.rdma.qp.Link;
 import io.pagewalk.rdma.qp.RcQp;
 import io.pagewalk.rdma.rxe.RxeMr;
-import java.util.Objects;
 import java.util.ArrayList;
 import java.util.LinkedHashSet;
 import java.util.List;
+import java.util.Objects;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
