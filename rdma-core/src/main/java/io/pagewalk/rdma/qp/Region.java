@@ -79,6 +79,7 @@ public interface Region {
      * @param references asks how many there are
      * @return whether there are none
      */
+    @SuppressWarnings("ThreadPriorityCheck") // a hint only: no order depends on it
     static boolean awaitUnused(IntSupplier references) {
         for (int tries = 0; tries < 1_000_000; tries++) {
             if (references.getAsInt() <= 0) {

@@ -24,14 +24,13 @@ public final class VerbsDevice {
     private final VerbsProvider provider;
     private final Restrack restrack = new Restrack();
     private final FailurePoint pdPoint;
-    private final FailurePoint cqPoint;
     private final FailurePoint sigPoint;
     private final RwRules rwRules;
     private final KernelQps kernelQps;
-    private int cqs;
+    private final CompletionQueues cqs;
 
     /**
-     * Registers a device.
+     * Registers a device. What it holds is part of the machine's {@link Machine#held} from then on.
      *
      * @param provider its driver
      */
@@ -39,10 +38,11 @@ public final class VerbsDevice {
         this.provider = Objects.requireNonNull(provider, "provider");
         Machine machine = provider.ibDevice().machine();
         pdPoint = machine.failures().point("ib.pd");
-        cqPoint = machine.failures().point("ib.cq");
         sigPoint = machine.failures().point("ib.sig_attrs");
+        cqs = new CompletionQueues(this);
         rwRules = new RwRules(provider);
         kernelQps = new KernelQps(this, rwRules);
+        machine.addHeldSource(new HeldVerbs(name(), restrack));
     }
 
     /**
@@ -270,7 +270,7 @@ public final class VerbsDevice {
 
     void track(Mr mr) {
         mr.pd().use();
-        mr.setTracked(restrack.add(Restrack.Kind.MR, mr.pd().owner(), mr::pinnedPages));
+        mr.setTracked(restrack.add(mr));
     }
 
     /**
@@ -378,7 +378,7 @@ public final class VerbsDevice {
         ErrPtr<Mw> made = provider.allocMw(pd, type);
         if (!made.isErr()) {
             pd.use();
-            made.value().setTracked(restrack.add(Restrack.Kind.MW, pd.owner(), () -> 0));
+            made.value().setTracked(restrack.add(made.value()));
         }
         return made;
     }
@@ -413,31 +413,7 @@ public final class VerbsDevice {
      * @return the queue; -EINVAL for a number that it cannot be, or more queues than may be; -ENOMEM
      */
     public ErrPtr<Cq> createCq(Owner owner, int cqe) {
-        Objects.requireNonNull(owner, "owner");
-        if (cqe <= 0 || cqe > attributes().maxCqe()) {
-            return ErrPtr.err(-Errno.EINVAL);
-        }
-        if (cqPoint.fails()) {
-            return ErrPtr.err(-Errno.ENOMEM);
-        }
-        if (!countCq()) {
-            return ErrPtr.err(-Errno.EINVAL);
-        }
-        Cq cq = new Cq(this, owner, cqe);
-        cq.setTracked(restrack.add(Restrack.Kind.CQ, owner, () -> 0));
-        return ErrPtr.of(cq);
-    }
-
-    private synchronized boolean countCq() {
-        if (cqs == attributes().maxCq()) {
-            return false;
-        }
-        cqs++;
-        return true;
-    }
-
-    private synchronized void discountCq() {
-        cqs--;
+        return cqs.create(owner, cqe);
     }
 
     /**
@@ -450,13 +426,7 @@ public final class VerbsDevice {
      */
     public int destroyCq(Cq cq) {
         requireUsable(cq);
-        if (cq.useCount() != 0) {
-            return -Errno.EBUSY;
-        }
-        cq.markDestroyed();
-        untrack(cq.tracked());
-        discountCq();
-        return 0;
+        return cqs.destroy(cq);
     }
 
     /**

@@ -6,13 +6,13 @@ import io.pagewalk.dma.DmaDirection;
 import io.pagewalk.dma.KernelBugException;
 import io.pagewalk.dma.Machine;
 import io.pagewalk.dma.scatterlist.SgTable;
+import io.pagewalk.rdma.VerbsWorld;
 import io.pagewalk.rdma.i40iw.CommandQueue;
 import io.pagewalk.rdma.i40iw.Generation;
 import io.pagewalk.rdma.i40iw.HmcMemory;
 import io.pagewalk.rdma.i40iw.I40iwConfig;
 import io.pagewalk.rdma.i40iw.I40iwDevice;
 import io.pagewalk.rdma.i40iw.I40iwMr;
-import io.pagewalk.rdma.i40iw.I40iwPd;
 import io.pagewalk.rdma.i40iw.PbleAllocation;
 import io.pagewalk.rdma.i40iw.PbleManager;
 import io.pagewalk.rdma.i40iw.StagTable;
@@ -25,11 +25,8 @@ import io.pagewalk.rdma.rw.RwContext;
 import io.pagewalk.rdma.rxe.RxeConfig;
 import io.pagewalk.rdma.rxe.RxeDevice;
 import io.pagewalk.rdma.rxe.RxeMr;
-import io.pagewalk.rdma.rxe.RxeMw;
 import io.pagewalk.rdma.rxe.RxePool;
 import io.pagewalk.rdma.verbs.Cq;
-import io.pagewalk.rdma.verbs.DeviceAttributes;
-import io.pagewalk.rdma.verbs.DeviceCaps;
 import io.pagewalk.rdma.verbs.ErrPtr;
 import io.pagewalk.rdma.verbs.FastReg;
 import io.pagewalk.rdma.verbs.Mr;
@@ -44,10 +41,8 @@ import io.pagewalk.rdma.verbs.Qp;
 import io.pagewalk.rdma.verbs.QpAttributes;
 import io.pagewalk.rdma.verbs.QpInit;
 import io.pagewalk.rdma.verbs.RecvWr;
-import io.pagewalk.rdma.verbs.RegMrChecks;
 import io.pagewalk.rdma.verbs.Restrack;
 import io.pagewalk.rdma.verbs.RwInit;
-import io.pagewalk.rdma.verbs.RwRules;
 import io.pagewalk.rdma.verbs.SendWr;
 import io.pagewalk.rdma.verbs.SgeList;
 import io.pagewalk.rdma.verbs.SigAttrs;
@@ -75,96 +70,6 @@ import org.jspecify.annotations.Nullable;
  * another one than it began with.
  */
 final class HostileVerbs extends HostileCalls {
-    private static final List<Class<?>> TYPES = List.of(
-            VerbsDevice.class,
-            VerbsDevice.class,
-            VerbsDevice.class,
-            UverbsFile.class,
-            UverbsFile.class,
-            UverbsFile.class,
-            FastReg.class,
-            FastReg.class,
-            SendWr.class,
-            SendWr.class,
-            Qp.class,
-            RcQp.class,
-            RcQp.class,
-            Pd.class,
-            Mr.class,
-            Mw.class,
-            Cq.class,
-            MrPool.class,
-            RecvWr.class,
-            SgeList.class,
-            WorkCompletion.class,
-            QpInit.class,
-            QpAttributes.class,
-            RwInit.class,
-            RwRules.class,
-            Owner.class,
-            ErrPtr.class,
-            Restrack.class,
-            Restrack.Entry.class,
-            Restrack.Holding.class,
-            DeviceCaps.class,
-            DeviceAttributes.class,
-            RegMrChecks.class,
-            SigAttrs.class,
-            SigDomains.class,
-            Link.class,
-            AtomicWord.class,
-            RemoteRef.class,
-            RwContext.class,
-            RwContext.class,
-            RxeDevice.class,
-            RxeMr.class,
-            RxeMw.class,
-            RxeConfig.class,
-            RxePool.class,
-            I40iwDevice.class,
-            I40iwConfig.class,
-            I40iwMr.class,
-            I40iwPd.class,
-            StagTable.class,
-            CommandQueue.class,
-            HmcMemory.class,
-            PbleManager.class,
-            PbleAllocation.class,
-            Time.class);
-
-    private static final Set<String> LEFT_OUT = Set.of(
-            // What the core asks a provider, after its own checks.
-            "RxeDevice.allocPd",
-            "RxeDevice.deallocPd",
-            "RxeDevice.getDmaMr",
-            "RxeDevice.regUserMr",
-            "RxeDevice.reregUserMr",
-            "RxeDevice.deregMr",
-            "RxeDevice.allocMr",
-            "RxeDevice.mapMrSg",
-            "RxeDevice.allocMw",
-            "RxeDevice.deallocMw",
-            "RxeDevice.createQp",
-            "RxeDevice.destroyQp",
-            "I40iwDevice.allocPd",
-            "I40iwDevice.deallocPd",
-            "I40iwDevice.getDmaMr",
-            "I40iwDevice.regUserMr",
-            "I40iwDevice.reregUserMr",
-            "I40iwDevice.deregMr",
-            "I40iwDevice.allocMr",
-            "I40iwDevice.mapMrSg",
-            "I40iwDevice.allocMw",
-            "I40iwDevice.deallocMw",
-            "I40iwDevice.createQp",
-            "I40iwDevice.destroyQp",
-            "RcQp.shutDown",
-            // References, which who takes them gives back.
-            "RxeMr.put",
-            "RemoteRef.put");
-
-    private static final List<List<Executable>> MEMBERS = membersOf(TYPES, LEFT_OUT);
-
     /** The machine's clock, as far as verbs wait for it. */
     static final class Time {
         private final Machine machine;
@@ -192,7 +97,7 @@ final class HostileVerbs extends HostileCalls {
     private final List<HmcMemory> memories = new ArrayList<>();
 
     HostileVerbs(VerbsWorld.Kind kind) {
-        super(MEMBERS);
+        super(VerbsMembers.ALL);
         for (int i = 0; i < 2; i++) {
             VerbsWorld world = new VerbsWorld(kind, 2 - i);
             worlds.add(world);
@@ -294,10 +199,6 @@ final class HostileVerbs extends HostileCalls {
         T object = made.value();
         keep(object);
         return object;
-    }
-
-    static int memberCount() {
-        return MEMBERS.stream().distinct().mapToInt(List::size).sum();
     }
 
     // ---- what is trusted
@@ -475,7 +376,7 @@ final class HostileVerbs extends HostileCalls {
                 all.add((long) cq.useCount());
                 all.add((long) cq.size());
             } else if (object instanceof RcQp qp) {
-                all.add((long) qp.state().ordinal());
+                all.add((long) qp.state().name().hashCode());
                 all.add((long) qp.postedSends() + qp.postedReceives());
             } else if (object instanceof Mr mr) {
                 all.add(mr.pinnedPages());
@@ -504,17 +405,29 @@ final class HostileVerbs extends HostileCalls {
     }
 
     private static boolean isDestroyed(Object object) {
-        return object instanceof Pd pd && pd.isDestroyed()
-                || object instanceof Mr mr && mr.isDestroyed()
-                || object instanceof Mw mw && mw.isDestroyed()
-                || object instanceof Cq cq && cq.isDestroyed()
-                || object instanceof Qp qp && qp.isDestroyed();
+        return (object instanceof Pd pd && pd.isDestroyed())
+                || (object instanceof Mr mr && mr.isDestroyed())
+                || (object instanceof Mw mw && mw.isDestroyed())
+                || (object instanceof Cq cq && cq.isDestroyed())
+                || (object instanceof Qp qp && qp.isDestroyed());
     }
 
     private <T> List<T> kernels(Class<T> type) {
         return of(type).stream()
                 .filter(o -> !ofFiles.contains(o) && !isDestroyed(o))
                 .toList();
+    }
+
+    /** From now on the n-th time that something could run out on a machine, it does. */
+    void failNth(int n) {
+        worlds.forEach(w -> w.machine.failures().failNth(n));
+    }
+
+    /** Whether something ran out; nothing does any more. */
+    boolean disarm() {
+        boolean failed = worlds.stream().anyMatch(w -> w.machine.failures().failedAt() != null);
+        worlds.forEach(w -> w.machine.failures().disarm());
+        return failed;
     }
 
     /** Everything is given back, from whichever state: what is counted is as it was before anything was made. */

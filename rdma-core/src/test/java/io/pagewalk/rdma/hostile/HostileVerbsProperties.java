@@ -3,6 +3,7 @@ package io.pagewalk.rdma.hostile;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.junit.jupiter.api.Assertions.assertTimeoutPreemptively;
 
+import io.pagewalk.rdma.VerbsWorld;
 import java.time.Duration;
 import java.util.List;
 import net.jqwik.api.Arbitraries;
@@ -33,9 +34,24 @@ class HostileVerbsProperties {
         Statistics.label("answered").collect(verbs.answered() > 0);
     }
 
+    @Property(tries = 150, edgeCases = EdgeCasesMode.NONE)
+    void countersReturnWhateverRunsOut(
+            @ForAll VerbsWorld.Kind kind, @ForAll("nth") int nth, @ForAll("calls") List<List<Integer>> calls) {
+        HostileVerbs verbs = new HostileVerbs(kind);
+        verbs.failNth(nth);
+        assertTimeoutPreemptively(LONGEST, () -> calls.forEach(verbs::play));
+        Statistics.label("failed").collect(verbs.disarm());
+        verbs.end();
+    }
+
+    @Provide
+    Arbitrary<Integer> nth() {
+        return Arbitraries.integers().between(1, 30).withDistribution(RandomDistribution.uniform());
+    }
+
     @Example
     void allPublicMembersOfTheVerbsAreUnderFire() {
-        assertThat(HostileVerbs.memberCount()).isGreaterThan(400);
+        assertThat(VerbsMembers.count()).isGreaterThan(400);
     }
 
     @Provide

@@ -244,6 +244,9 @@ class HugePagesTest {
         // GUP-14
         try (World world = new World()) {
             long address = world.touchedHuge();
+            for (int neighbours = 0; neighbours < 10; neighbours++) {
+                world.touchedHuge();
+            }
             long small = world.touched(3);
             long before = world.process.pfnOf(address);
             long smallBefore = world.process.pfnOf(small + PAGE);

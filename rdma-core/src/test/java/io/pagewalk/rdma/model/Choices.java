@@ -19,8 +19,7 @@ import org.jspecify.annotations.Nullable;
 
 /** What the choices of a program mean at the moment: keys, addresses, work requests. */
 final class Choices {
-    private static final int REMOTE =
-            AccessFlags.REMOTE_READ | AccessFlags.REMOTE_WRITE | AccessFlags.REMOTE_ATOMIC;
+    private static final int REMOTE = AccessFlags.REMOTE_READ | AccessFlags.REMOTE_WRITE | AccessFlags.REMOTE_ATOMIC;
     private static final int[] FAST_RIGHTS = {
         AccessFlags.LOCAL_WRITE | REMOTE | AccessFlags.MW_BIND,
         AccessFlags.LOCAL_WRITE | REMOTE,
@@ -62,17 +61,18 @@ final class Choices {
     }
 
     ModelRegion fast(int pick) {
-        List<ModelRegion> fast =
-                model.keys.regions.stream().filter(r -> r.type == MrType.MEM_REG).toList();
+        List<ModelRegion> fast = model.keys.regions.stream()
+                .filter(r -> r.type == MrType.MEM_REG)
+                .toList();
         return fast.get(pick % fast.size());
     }
 
-    private static int twisted(int key, Twist twist) {
+    private int twisted(int key, Twist twist) {
         return switch (twist) {
             case NONE -> key;
             case OTHER_BYTE -> key ^ 0x55;
             case OTHER_INDEX -> key + 0x3000;
-            case ZERO -> 0;
+            case ZERO -> model.keys.rules == ModelRules.STAGS ? key + 0x5000 : 0;
         };
     }
 
@@ -89,13 +89,14 @@ final class Choices {
 
     /** Adds a segment of this side. */
     void near(SgeList segments, int pd, Piece piece, int access) {
-        ModelRegion region =
-                pick(model.keys.regions, piece.place().pick(), piece.place().fitting(), r -> model.keys.local(
-                                        pd, r.mr.lkey(), access)
-                                == r
-                        && r.length >= piece.length());
+        ModelRegion region = pick(
+                model.keys.regions,
+                piece.place().pick(),
+                piece.place().fitting(),
+                r -> model.keys.local(pd, r.mr.lkey(), access) == r && r.length >= piece.length());
         long addr = address(region.iova, region.length, piece.place(), piece.length());
-        segments.add(addr, piece.length(), twisted(region.mr.lkey(), piece.place().twist()));
+        segments.add(
+                addr, piece.length(), twisted(region.mr.lkey(), piece.place().twist()));
     }
 
     private void near(SendWr wr, ModelQp qp, List<Piece> pieces, int access) {
@@ -113,8 +114,11 @@ final class Choices {
         for (ModelRegion region : model.keys.regions) {
             all.add(new Target(region.mr.rkey(), region.iova, region.length));
         }
-        Target found = pick(all, place.pick(), place.fitting(), t -> t.length >= length
-                && model.keys.remote(peer, t.key, access) != null);
+        Target found = pick(
+                all,
+                place.pick(),
+                place.fitting(),
+                t -> t.length >= length && model.keys.remote(peer, t.key, access) != null);
         return new Target(
                 twisted(found.key, place.twist()), address(found.addr, found.length, place, length), found.length);
     }
@@ -138,8 +142,9 @@ final class Choices {
         return isInline(step.kind()) ? inlineBytes(step) : sum;
     }
 
-    private static int inlineBytes(Step step) {
-        int most = step.value() % 8 == 1 ? DataWorld.INLINE + 1 : DataWorld.INLINE;
+    private int inlineBytes(Step step) {
+        int room = model.qps[step.side()].init.maxInlineBytes();
+        int most = step.value() % 4 == 1 ? room + 1 : room;
         return step.value() % 3 == 0 ? most : step.value() % (most + 1);
     }
 
@@ -203,7 +208,9 @@ final class Choices {
         } else {
             wr.compareAndSwap(id, addr, at.key, expected(peer, addr, at.key, step.value()), step.value() * 3L);
         }
-        for (Piece piece : step.near().isEmpty() ? List.of(new Piece(step.far(), 8)) : step.near().subList(0, 1)) {
+        for (Piece piece : step.near().isEmpty()
+                ? List.of(new Piece(step.far(), 8))
+                : step.near().subList(0, 1)) {
             int length = step.value() % 16 == 2 ? piece.length() : Long.BYTES;
             near(wr.segments(), qp.pd, new Piece(piece.place(), length), AccessFlags.LOCAL_WRITE);
         }
@@ -241,16 +248,13 @@ final class Choices {
             }
         }
         return twisted(
-                pick(all, step.far().pick(), step.far().fitting(), good::contains),
+                pick(all, step.far().pick(), step.far().fitting() && step.value() % 4 != 1, good::contains),
                 step.far().twist());
     }
 
     private void regMr(SendWr wr, Step step, long id) {
         ModelRegion region = pick(
-                model.keys.regions,
-                step.far().pick(),
-                step.far().fitting(),
-                r -> r.type == MrType.MEM_REG && !r.valid);
+                model.keys.regions, step.far().pick(), step.far().fitting(), r -> r.type == MrType.MEM_REG && !r.valid);
         if (region.type == MrType.MEM_REG && step.value() % 2 == 0) {
             FastReg.updateFastRegKey(region.mr, FastReg.incRkey(region.mr.rkey()) & 0xff);
         }
@@ -259,11 +263,8 @@ final class Choices {
     }
 
     private SendWr bind(SendWr wr, ModelQp qp, Step step, long id) {
-        ModelWindow window = pick(
-                model.keys.windows,
-                step.far().pick(),
-                step.far().fitting(),
-                w -> w.isType1() || !w.valid);
+        ModelWindow window =
+                pick(model.keys.windows, step.far().pick(), step.far().fitting(), w -> w.isType1() || !w.valid);
         Piece piece = step.near().isEmpty()
                 ? new Piece(step.far(), step.value() % 4096)
                 : step.near().get(0);

@@ -115,13 +115,11 @@ final class DataModel {
 
     /** rdma:DP-8, DP-9. */
     private boolean runLocal(ModelQp qp, SendWr wr) {
-        int error =
-                switch (wr.opcode()) {
-                    case LOCAL_INV -> keys.invalidate(wr.rkey());
-                    case BIND_MW -> keys.bind(qp, wr);
-                    default -> keys.of(Objects.requireNonNull(wr.mr()))
-                            .fastRegister(keys.rules, qp.pd, wr.rkey(), wr.access());
-                };
+        int error = switch (wr.opcode()) {
+            case LOCAL_INV -> keys.invalidate(wr.rkey());
+            case BIND_MW -> keys.bind(qp, wr);
+            default -> keys.of(Objects.requireNonNull(wr.mr())).fastRegister(keys.rules, qp.pd, wr.rkey(), wr.access());
+        };
         return error == 0 ? succeeded(qp, wr) : failed(qp, keys.rules.localFailure(wr.opcode(), error));
     }
 
@@ -353,8 +351,8 @@ final class DataModel {
             flags |= WcFlags.WITH_INVALIDATE;
             invalidated = wr.rkey();
         }
-        qp.received.add(Done.success(qp.receives.remove().wrId, opcode, bytes, 0)
-                .with(flags, wr.immediate(), invalidated));
+        qp.received.add(
+                Done.success(qp.receives.remove().wrId, opcode, bytes, 0).with(flags, wr.immediate(), invalidated));
         qp.current = null;
         return Answer.ACK;
     }

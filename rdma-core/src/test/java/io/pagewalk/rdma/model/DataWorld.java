@@ -29,11 +29,11 @@ import java.util.Random;
 final class DataWorld implements AutoCloseable {
     static final int PAGE = 4096;
     static final int RUN = 2 * PAGE;
-    static final int RUNS = 3;
-    static final int FAST_PAGES = 64;
-    static final int QUEUE = 6;
-    static final int SEGMENTS = 4;
-    static final int INLINE = 400;
+    private static final int RUNS = 3;
+    private static final int FAST_PAGES = 64;
+    private static final int QUEUE = 6;
+    private static final int SEGMENTS = 4;
+    private static final int INLINE = 400;
 
     private static final long SHIFT = 0x1_0000_0000L;
     private static final int FAST_REGIONS = 2;
@@ -86,8 +86,9 @@ final class DataWorld implements AutoCloseable {
         for (int side = 0; side < 2; side++) {
             int pd = side == 1 && setup.rightForeign() ? 1 : 0;
             QpInit init = QpInit.of(sendCqs[side], recvCqs[side])
-                    .withSizes(QUEUE, QUEUE, SEGMENTS)
-                    .withInline(INLINE)
+                    .withSizes(
+                            QUEUE, QUEUE, Math.min(SEGMENTS, device.attributes().maxSge()))
+                    .withInline(Math.min(INLINE, device.attributes().maxInlineData()))
                     .with(setup.checks());
             qps[side] = (RcQp) device.createQp(pds[pd], init).value();
             ends[side] = new ModelQp(pd, init, attributes);
@@ -121,7 +122,7 @@ final class DataWorld implements AutoCloseable {
         int pd = area.foreign() ? 1 : 0;
         Mr mr = device.regUserMr(pds[pd], 0, process, addr, length, iova, area.access())
                 .value();
-        ModelRegion region = new ModelRegion(mr, pd, bytes);
+        ModelRegion region = new ModelRegion(model.keys.rules, mr, pd, bytes);
         region.place(iova, length, area.headBytes());
         region.access = area.access();
         region.valid = true;
@@ -145,7 +146,7 @@ final class DataWorld implements AutoCloseable {
         }
         lists.add(sg);
         Mr mr = FastReg.allocMr(pds[0], MrType.MEM_REG, FAST_PAGES).value();
-        ModelRegion region = new ModelRegion(mr, 0, bytes);
+        ModelRegion region = new ModelRegion(model.keys.rules, mr, 0, bytes);
         if (model.keys.rules.isFirst()) {
             region.rkey = 0;
         }

@@ -11,8 +11,7 @@ import org.jspecify.annotations.Nullable;
 
 /** What keys lead to, by sections 10.5 to 10.7 of the specification. */
 final class ModelKeys {
-    private static final int REMOTE =
-            AccessFlags.REMOTE_READ | AccessFlags.REMOTE_WRITE | AccessFlags.REMOTE_ATOMIC;
+    private static final int REMOTE = AccessFlags.REMOTE_READ | AccessFlags.REMOTE_WRITE | AccessFlags.REMOTE_ATOMIC;
     private static final int WINDOW_RIGHTS = REMOTE
             | AccessFlags.LOCAL_WRITE
             | AccessFlags.MW_BIND
@@ -41,14 +40,20 @@ final class ModelKeys {
         return regions.stream().filter(r -> r.index == key >>> 8).findFirst().orElse(null);
     }
 
+    private @Nullable ModelRegion atRemote(int key) {
+        return regions.stream()
+                .filter(r -> r.remoteIndex == key >>> 8)
+                .findFirst()
+                .orElse(null);
+    }
+
     private @Nullable ModelWindow windowAt(int key) {
         return windows.stream().filter(w -> w.index == key >>> 8).findFirst().orElse(null);
     }
 
     private boolean grants(ModelRegion region, int pd, int access) {
-        boolean rights = rules.isFirst()
-                ? access == 0 || (region.access & access) != 0
-                : (region.access & access) == access;
+        boolean rights =
+                rules.isFirst() ? access == 0 || (region.access & access) != 0 : (region.access & access) == access;
         return region.valid && region.pd == pd && rights;
     }
 
@@ -64,7 +69,7 @@ final class ModelKeys {
         if (window != null) {
             return throughWindow(window, qp, key, access);
         }
-        ModelRegion region = at(key);
+        ModelRegion region = atRemote(key);
         return region != null && region.rkey == key && grants(region, qp.pd, access) ? new Found(region, 0) : null;
     }
 
@@ -88,7 +93,7 @@ final class ModelKeys {
         if (window != null) {
             return invalidateWindow(window, key);
         }
-        ModelRegion region = at(key);
+        ModelRegion region = atRemote(key) == null ? at(key) : atRemote(key);
         if (region == null) {
             return -Errno.EINVAL;
         }
@@ -102,8 +107,11 @@ final class ModelKeys {
         return 0;
     }
 
-    private static int invalidateWindow(ModelWindow window, int key) {
+    private int invalidateWindow(ModelWindow window, int key) {
         if (window.rkey != key || window.isType1()) {
+            return -Errno.EINVAL;
+        }
+        if (!window.valid && rules.hasTwoKeys()) {
             return -Errno.EINVAL;
         }
         if (!window.valid) {
@@ -144,7 +152,7 @@ final class ModelKeys {
         return 0;
     }
 
-    private static boolean mayBind(ModelWindow window, @Nullable ModelRegion region, ModelQp qp, SendWr wr) {
+    private boolean mayBind(ModelWindow window, @Nullable ModelRegion region, ModelQp qp, SendWr wr) {
         boolean zeroBased = (wr.access() & AccessFlags.ZERO_BASED) != 0;
         if (window.isType1() ? !window.valid || zeroBased : window.valid || region == null) {
             return false;
@@ -161,6 +169,9 @@ final class ModelKeys {
                 || (region.access & AccessFlags.MW_BIND) == 0
                 || (changing != 0 && (region.access & AccessFlags.LOCAL_WRITE) == 0)) {
             return false;
+        }
+        if (rules.hasTwoKeys()) {
+            return region.holds(zeroBased ? region.iova : wr.mwAddr(), wr.mwLengthBytes());
         }
         long end = wr.mwAddr() + wr.mwLengthBytes();
         return zeroBased

@@ -8,6 +8,7 @@ import io.pagewalk.rdma.verbs.MrType;
 final class ModelRegion {
     final Mr mr;
     final int index;
+    final int remoteIndex;
     final MrType type;
     int pd;
     /** The keys that lookups compare, which the public ones may be ahead of (rdma:RXE-11). */
@@ -24,9 +25,10 @@ final class ModelRegion {
 
     int first;
 
-    ModelRegion(Mr mr, int pd, byte[] bytes) {
+    ModelRegion(ModelRules rules, Mr mr, int pd, byte[] bytes) {
         this.mr = mr;
         this.index = mr.lkey() >>> 8;
+        this.remoteIndex = rules.hasTwoKeys() ? mr.rkey() >>> 8 : index;
         this.type = mr.type();
         this.pd = pd;
         this.bytes = bytes;
@@ -74,7 +76,7 @@ final class ModelRegion {
         }
         access = newAccess;
         lkey = key;
-        rkey = key;
+        rkey = rules.hasTwoKeys() ? (rkey & ~0xff) | (key & 0xff) : key;
         valid = true;
         return 0;
     }

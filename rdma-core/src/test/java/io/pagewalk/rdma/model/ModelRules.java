@@ -10,11 +10,19 @@ enum ModelRules {
     RXE,
     /** rxe of Linux 6.12 with the causes of local failures. */
     RXE_IDEAL,
+    /** An adapter that checks like rxe of Linux 6.12 but whose regions have two keys. */
+    TWO_KEYS,
+    /** An adapter whose key 0 is all memory, so that no program may name it. */
+    STAGS,
     /** rxe of 5.2 (rdma:RXE-8, RXE-9, RXE-29, RXE-34, RXE-41, RXE-43, DP-9, DP-11). */
     RXE_5;
 
     boolean isFirst() {
         return this == RXE_5;
+    }
+
+    boolean hasTwoKeys() {
+        return this == TWO_KEYS;
     }
 
     /** What a key or range that does not fit gives (rdma:RXE-29, RXE-35). */

@@ -13,7 +13,9 @@ final class ModelWindow {
     long addr;
     long length;
     boolean valid;
+
     @Nullable ModelRegion region;
+
     @Nullable ModelQp qp;
 
     ModelWindow(Mw mw, int pd) {

@@ -19,6 +19,7 @@ import java.util.Set;
 import net.jqwik.api.Arbitraries;
 import net.jqwik.api.Arbitrary;
 import net.jqwik.api.Combinators;
+import net.jqwik.api.RandomDistribution;
 import net.jqwik.api.Tuple;
 
 /** Random programs, mostly right, wrong in one place or the other. */
@@ -29,7 +30,13 @@ final class Programs {
 
     /** Programs of so many steps, none of the kinds that are left out. */
     static Arbitrary<Program> of(int steps, Set<Kind> without) {
-        return Combinators.combine(setups(), steps(without).list().ofMinSize(1).ofMaxSize(steps))
+        return Combinators.combine(
+                        setups(),
+                        steps(without)
+                                .list()
+                                .ofMinSize(1)
+                                .ofMaxSize(steps)
+                                .withSizeDistribution(RandomDistribution.uniform()))
                 .as(Program::new);
     }
 
@@ -38,7 +45,7 @@ final class Programs {
                 Arbitraries.frequency(Tuple.of(8, ALL), Tuple.of(1, REMOTE_READ), Tuple.of(1, REMOTE_WRITE));
         return Combinators.combine(
                         areas().list().ofMinSize(3).ofMaxSize(6),
-                        Arbitraries.integers().between(0, 4).map(i -> i == 1),
+                        Arbitraries.integers().between(0, 9).map(i -> i == 1),
                         Arbitraries.of(PostChecks.class),
                         access,
                         Arbitraries.of(1024, 256, 4096),
@@ -86,28 +93,28 @@ final class Programs {
 
     private static Arbitrary<Kind> kinds(Set<Kind> without) {
         return Arbitraries.frequencyOf(
-                Tuple.of(12, Arbitraries.of(Kind.SEND, Kind.WRITE, Kind.READ)),
-                Tuple.of(7, Arbitraries.of(Kind.SEND_IMM, Kind.WRITE_IMM, Kind.FETCH_ADD, Kind.COMPARE_SWAP)),
-                Tuple.of(9, Arbitraries.of(Kind.REG_MR, Kind.BIND, Kind.LOCAL_INV, Kind.SEND_INV)),
-                Tuple.of(2, Arbitraries.of(Kind.INLINE_SEND, Kind.INLINE_WRITE)),
-                Tuple.of(2, Arbitraries.of(Kind.RECV, Kind.MAP)),
-                Tuple.of(1, Arbitraries.of(Kind.DEREG, Kind.RECONNECT, Kind.INLINE_READ, Kind.READ_INV)))
+                        Tuple.of(12, Arbitraries.of(Kind.SEND, Kind.WRITE, Kind.READ)),
+                        Tuple.of(7, Arbitraries.of(Kind.SEND_IMM, Kind.WRITE_IMM, Kind.FETCH_ADD, Kind.COMPARE_SWAP)),
+                        Tuple.of(9, Arbitraries.of(Kind.REG_MR, Kind.BIND, Kind.LOCAL_INV, Kind.SEND_INV)),
+                        Tuple.of(2, Arbitraries.of(Kind.INLINE_SEND, Kind.INLINE_WRITE)),
+                        Tuple.of(2, Arbitraries.of(Kind.RECV, Kind.MAP)),
+                        Tuple.of(2, Arbitraries.of(Kind.DEREG, Kind.RECONNECT, Kind.INLINE_READ, Kind.READ_INV)))
                 .filter(kind -> !without.contains(kind));
     }
 
     private static Arbitrary<Place> places() {
         return Combinators.combine(
                         Arbitraries.integers().between(0, 99),
-                        Arbitraries.integers().between(0, 11).map(i -> i != 1),
+                        Arbitraries.integers().between(0, 23).map(i -> i != 1),
                         Arbitraries.frequency(
-                                Tuple.of(40, Twist.NONE),
+                                Tuple.of(90, Twist.NONE),
                                 Tuple.of(1, Twist.OTHER_BYTE),
                                 Tuple.of(1, Twist.OTHER_INDEX),
                                 Tuple.of(1, Twist.ZERO)),
                         Arbitraries.frequency(
-                                Tuple.of(10, Spot.START),
-                                Tuple.of(12, Spot.INSIDE),
-                                Tuple.of(10, Spot.END),
+                                Tuple.of(30, Spot.START),
+                                Tuple.of(30, Spot.INSIDE),
+                                Tuple.of(30, Spot.END),
                                 Tuple.of(1, Spot.ONE_PAST_END),
                                 Tuple.of(1, Spot.ONE_BEFORE),
                                 Tuple.of(1, Spot.TOP_OF_ALL)))

@@ -16,8 +16,7 @@ import io.pagewalk.rdma.verbs.RecvWr;
 import io.pagewalk.rdma.verbs.SendWr;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.function.Consumer;
-import net.jqwik.api.statistics.Statistics;
+import java.util.function.IntSupplier;
 import org.jspecify.annotations.Nullable;
 
 /** Runs a program on a device and on its model, and compares what can be seen after each step. */
@@ -27,28 +26,27 @@ final class Run {
     private final DataWorld world;
     private final DataModel model;
     private final Choices choices;
-    private final Consumer<Object> seen;
     private long nextId;
 
-    private Run(DataWorld world, Consumer<Object> seen) {
+    private Run(DataWorld world) {
         this.world = world;
-        this.seen = seen;
         model = world.model;
         choices = new Choices(model);
     }
 
     /** Runs a program to its end, or to the kernel's. */
     static void of(DataWorld world, List<Step> steps) {
-        Run run = new Run(world, what -> Statistics.label("completion").collect(what));
-        for (Step step : steps) {
-            if (!run.step(step)) {
-                return;
-            }
+        Run run = new Run(world);
+        try {
+            steps.forEach(run::step);
+        } catch (ModelBug bug) {
+            Meets.met("BUG");
+            return;
         }
         assertThat(world.finish()).isEmpty();
     }
 
-    private boolean step(Step step) {
+    private void step(Step step) {
         boolean broken = model.qps[0].error || model.qps[1].error;
         if (step.kind() == Kind.RECONNECT || (broken && step.value() % 4 != 0)) {
             world.reconnect();
@@ -59,45 +57,50 @@ final class Run {
             case RECV -> postRecv(step.side(), step.near(), 0);
             case MAP -> map(step);
             case DEREG -> dereg(step);
-            default -> {
-                if (!request(step)) {
-                    return false;
-                }
-            }
+            default -> request(step);
         }
         compare(step.toString());
-        return true;
     }
 
     // ---- steps
 
-    /** Posts a request, behind a receive on the other side if there is one; false when the kernel does not survive. */
-    private boolean request(Step step) {
+    /** Posts a request, behind a receive on the other side if there is one. */
+    private void request(Step step) {
         long total = choices.total(step);
         if (!step.sink().isEmpty() && choices.isReceived(step.kind())) {
             postRecv(1 - step.side(), step.sink(), step.room() ? total : 0);
         }
         @Nullable SendWr wr = choices.request(step, ++nextId);
         if (wr == null) {
-            return true;
+            return;
         }
         if (step.value() % 16 != 1) {
             wr.signaled();
         }
-        int expected;
-        try {
-            expected = model.postSend(step.side(), wr);
-        } catch (ModelBug bug) {
-            seen.accept("BUG");
-            assertThatThrownBy(() -> world.qps[step.side()].postSend(wr)).isInstanceOf(KernelBugException.class);
-            return false;
-        }
-        assertThat(world.qps[step.side()].postSend(wr)).as(step.toString()).isEqualTo(expected);
+        int expected =
+                both(step.toString(), () -> model.postSend(step.side(), wr), () -> world.qps[step.side()].postSend(wr));
         assertThat(world.qps[step.side()].badSendWr()).isSameAs(expected == 0 ? null : wr);
         if (expected != 0) {
-            seen.accept("posting " + Errno.name(expected));
+            Meets.met("posting " + Errno.name(expected));
         }
-        return true;
+    }
+
+    /** Does the same to both, and lets time pass; throws when it is the kernel's end. */
+    private int both(String what, IntSupplier onModel, IntSupplier onDevice) {
+        int expected;
+        try {
+            expected = onModel.getAsInt();
+        } catch (ModelBug bug) {
+            assertThatThrownBy(() -> {
+                        onDevice.getAsInt();
+                        world.machine.clock().advance(A_WHILE);
+                    })
+                    .isInstanceOf(KernelBugException.class);
+            throw bug;
+        }
+        assertThat(onDevice.getAsInt()).as(what).isEqualTo(expected);
+        world.machine.clock().advance(A_WHILE);
+        return expected;
     }
 
     private void postRecv(int side, List<Piece> pieces, long atLeast) {
@@ -111,8 +114,7 @@ final class Run {
         for (Piece piece : all) {
             choices.near(wr.segments(), model.qps[side].pd, piece, AccessFlags.LOCAL_WRITE);
         }
-        assertThat(world.qps[side].postRecv(wr)).as("receive").isEqualTo(model.postRecv(side, wr));
-        world.machine.clock().advance(A_WHILE);
+        both("receive", () -> model.postRecv(side, wr), () -> world.qps[side].postRecv(wr));
     }
 
     /** rdma:RXE-27: also a region in use is changed at once. */
@@ -156,8 +158,8 @@ final class Run {
                     .isEqualTo(qp.error ? QpState.ERR : QpState.RTS);
             assertThat(world.qps[side].postedSends()).isEqualTo(qp.sends.size());
             assertThat(world.qps[side].postedReceives()).isEqualTo(qp.receives.size());
-            sent.forEach(done -> seen.accept(name(done, "send ")));
-            received.forEach(done -> seen.accept(name(done, "receive ")));
+            sent.forEach(done -> Meets.met(Meets.name(done, false)));
+            received.forEach(done -> Meets.met(Meets.name(done, true)));
             qp.sent.clear();
             qp.received.clear();
         }
@@ -165,9 +167,5 @@ final class Run {
             assertThat(window.mw.rkey()).as(step).isEqualTo(window.rkey);
         }
         assertThat(world.difference()).as(step).isEmpty();
-    }
-
-    private static String name(Done done, String prefix) {
-        return done.opcode() == null ? prefix + done.status() : prefix + done.opcode();
     }
 }

@@ -24,41 +24,34 @@ class RxeDataProperties {
         return Programs.of(30, EnumSet.of(Kind.BIND));
     }
 
-    private static VerbsDevice device(KernelModel kernel, RxeConfig config) {
+    private static void run(KernelModel kernel, RxeConfig config, ModelRules rules, Program program) {
         Machine machine = Machine.builder()
                 .kernelModel(kernel)
                 .ramBytes(32L << 20)
                 .chunkBytes(1 << 16)
                 .backend("direct")
                 .build();
-        return RxeDevice.add("rxe0", machine, config);
+        boolean windows = !rules.isFirst();
+        Meets.everything(rules, windows);
+        VerbsDevice device = RxeDevice.add("rxe0", machine, config);
+        try (DataWorld world = new DataWorld(device, rules, windows, true, program.setup())) {
+            Run.of(world, program.steps());
+        }
     }
 
-    @Property(tries = 300)
+    @Property(tries = 150)
     void programsEndAsTheModelSays(@ForAll("programs") Program program) {
-        try (DataWorld world = new DataWorld(
-                device(KernelModel.LINUX_6_12, RxeConfig.kernel()), ModelRules.RXE, true, true, program.setup())) {
-            Run.of(world, program.steps());
-        }
+        run(KernelModel.LINUX_6_12, RxeConfig.kernel(), ModelRules.RXE, program);
     }
 
-    @Property(tries = 300)
+    @Property(tries = 150)
     void programsEndAsTheModelSaysWhenCausesAreTold(@ForAll("programs") Program program) {
-        try (DataWorld world = new DataWorld(
-                device(KernelModel.LINUX_6_12, RxeConfig.kernel().withIdealStatuses()),
-                ModelRules.RXE_IDEAL,
-                true,
-                true,
-                program.setup())) {
-            Run.of(world, program.steps());
-        }
+        RxeConfig config = RxeConfig.kernel().withIdealStatuses();
+        run(KernelModel.LINUX_6_12, config, ModelRules.RXE_IDEAL, program);
     }
 
-    @Property(tries = 300)
+    @Property(tries = 150)
     void programsEndAsTheModelSaysOnTheFirstRxe(@ForAll("programsWithoutWindows") Program program) {
-        try (DataWorld world = new DataWorld(
-                device(KernelModel.LINUX_5, RxeConfig.kernel()), ModelRules.RXE_5, false, true, program.setup())) {
-            Run.of(world, program.steps());
-        }
+        run(KernelModel.LINUX_5, RxeConfig.kernel(), ModelRules.RXE_5, program);
     }
 }

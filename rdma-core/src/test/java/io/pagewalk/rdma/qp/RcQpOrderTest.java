@@ -19,6 +19,7 @@ import io.pagewalk.rdma.verbs.FastReg;
 import io.pagewalk.rdma.verbs.QpAttributes;
 import io.pagewalk.rdma.verbs.QpState;
 import io.pagewalk.rdma.verbs.SendWr;
+import io.pagewalk.rdma.verbs.WcStatus;
 import java.time.Duration;
 import java.util.Arrays;
 import java.util.function.Consumer;
@@ -230,6 +231,26 @@ class RcQpOrderTest {
             pair.link().run();
             assertThat(world.completions()).as("%s", wr).containsExactly("2 REM_INV_REQ_ERR", "5 REM_INV_REQ_ERR");
         }
+    }
+
+    @Test
+    @DisplayName("DP-3, DP-14, DP-29: syndromes have the numbers of the wire, and each side makes its own of them")
+    void syndromes() {
+        assertThat(new int[] {
+                    Syndrome.ACK,
+                    Syndrome.RNR_NAK,
+                    Syndrome.INVALID_REQUEST,
+                    Syndrome.REMOTE_ACCESS,
+                    Syndrome.REMOTE_OPERATIONAL
+                })
+                .containsExactly(0x1f, 0x20, 0x61, 0x62, 0x63);
+        assertThat(Syndrome.atRequester(0x61)).isEqualTo(WcStatus.REM_INV_REQ_ERR);
+        assertThat(Syndrome.atRequester(0x62)).isEqualTo(WcStatus.REM_ACCESS_ERR);
+        assertThat(Syndrome.atRequester(0x63)).isEqualTo(WcStatus.REM_OP_ERR);
+        assertThat(Syndrome.atRequester(0x64)).as("unknown").isEqualTo(WcStatus.REM_OP_ERR);
+        assertThat(Syndrome.atResponder(0x61)).isEqualTo(WcStatus.REM_INV_REQ_ERR);
+        assertThat(Syndrome.atResponder(0x62)).isEqualTo(WcStatus.REM_ACCESS_ERR);
+        assertThat(Syndrome.atResponder(0x63)).isEqualTo(WcStatus.LOC_QP_OP_ERR);
     }
 
     // ---- accesses that throw

@@ -55,6 +55,8 @@ final class PlainProvider implements VerbsProvider {
     final List<Integer> dmaMrAccess = new ArrayList<>();
     /** What was allocated, in order: the type and its sizes. */
     final List<String> allocated = new ArrayList<>();
+    /** All regions that were made, in order. */
+    final List<PlainMr> regions = new ArrayList<>();
 
     PlainProvider(IbDevice ibDevice) {
         this.ibDevice = ibDevice;
@@ -235,7 +237,9 @@ final class PlainProvider implements VerbsProvider {
             return ErrPtr.err(-Errno.ENOMEM);
         }
         liveMrs++;
-        return ErrPtr.of(new PlainMr(pd, type, nextKey++ << 8, maxPages));
+        PlainMr mr = new PlainMr(pd, type, nextKey++ << 8, maxPages);
+        regions.add(mr);
+        return ErrPtr.of(mr);
     }
 
     @Override

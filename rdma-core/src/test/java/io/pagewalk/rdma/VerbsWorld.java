@@ -1,4 +1,4 @@
-package io.pagewalk.rdma.hostile;
+package io.pagewalk.rdma;
 
 import io.pagewalk.dma.DeviceConfig;
 import io.pagewalk.dma.DmaDirection;
@@ -6,7 +6,6 @@ import io.pagewalk.dma.KernelModel;
 import io.pagewalk.dma.Machine;
 import io.pagewalk.dma.memory.Zone;
 import io.pagewalk.dma.scatterlist.SgTable;
-import io.pagewalk.rdma.AccessFlags;
 import io.pagewalk.rdma.i40iw.Generation;
 import io.pagewalk.rdma.i40iw.I40iwConfig;
 import io.pagewalk.rdma.i40iw.I40iwDevice;
@@ -21,18 +20,18 @@ import java.util.ArrayList;
 import java.util.List;
 
 /** A small machine with a process and devices of one kind, and what it holds in numbers. */
-final class VerbsWorld implements AutoCloseable {
-    static final int PAGE = 4096;
+public final class VerbsWorld implements AutoCloseable {
+    public static final int PAGE = 4096;
 
     /** What access is asked for in good faith: rxe and the adapters know all of it. */
-    static final int ALL = AccessFlags.LOCAL_WRITE
+    public static final int ALL = AccessFlags.LOCAL_WRITE
             | AccessFlags.REMOTE_READ
             | AccessFlags.REMOTE_WRITE
             | AccessFlags.REMOTE_ATOMIC
             | AccessFlags.MW_BIND;
 
     /** Devices under fire. */
-    enum Kind {
+    public enum Kind {
         RXE("direct"),
         RXE_DISTINCT("direct"),
         RXE_5("direct"),
@@ -48,20 +47,20 @@ final class VerbsWorld implements AutoCloseable {
             this.backend = backend;
         }
 
-        boolean isRxe() {
+        public boolean isRxe() {
             return name().startsWith("RXE");
         }
     }
 
-    final Machine machine;
-    final Process process;
-    final Pins pins;
-    final List<VerbsDevice> devices = new ArrayList<>();
-    final List<Long> frames = new ArrayList<>();
+    public final Machine machine;
+    public final Process process;
+    public final Pins pins;
+    public final List<VerbsDevice> devices = new ArrayList<>();
+    private final List<Long> frames = new ArrayList<>();
     private final Kind kind;
     private final long pagesAtStart;
 
-    VerbsWorld(Kind kind, int deviceCount) {
+    public VerbsWorld(Kind kind, int deviceCount) {
         this.kind = kind;
         machine = Machine.builder()
                 .ramBytes(32L << 20)
@@ -96,14 +95,14 @@ final class VerbsWorld implements AutoCloseable {
     }
 
     /** Memory of the process, all but its last page touched. */
-    long memory(int pages) {
+    public long memory(int pages) {
         long addr = process.mmap((long) pages * PAGE);
         process.writeBytes(addr, new byte[(pages - 1) * PAGE]);
         return addr;
     }
 
     /** A list of pages of the kernel, not mapped. */
-    SgTable list(int pages) {
+    public SgTable list(int pages) {
         SgTable table = new SgTable(pages);
         for (int i = 0; i < pages; i++) {
             long page = machine.pages().allocPages(Zone.NORMAL, 1);
@@ -113,7 +112,7 @@ final class VerbsWorld implements AutoCloseable {
         return table;
     }
 
-    SgTable mappedList(VerbsDevice device, int pages) {
+    public SgTable mappedList(VerbsDevice device, int pages) {
         SgTable table = list(pages);
         if (device.ibDevice().dma().mapSgTable(table, DmaDirection.BIDIRECTIONAL, 0) != 0) {
             throw new IllegalStateException("a list of " + pages + " pages cannot be mapped");
@@ -123,12 +122,12 @@ final class VerbsWorld implements AutoCloseable {
 
     // ---- what it holds
 
-    long pinsHeld() {
+    public long pinsHeld() {
         return pins.acquired() - pins.released();
     }
 
     /** Numbers that are zero when nothing is held. */
-    static List<Long> held(VerbsDevice device) {
+    public static List<Long> held(VerbsDevice device) {
         List<Long> all = new ArrayList<>();
         for (Restrack.Kind each : Restrack.Kind.values()) {
             all.add((long) device.restrack().count(each));
@@ -147,7 +146,7 @@ final class VerbsWorld implements AutoCloseable {
     }
 
     /** What is left though all of it was given back: nothing but what an IOMMU keeps for its tables. */
-    List<String> leftOver() {
+    public List<String> leftOver() {
         frames.forEach(page -> machine.pages().freePages(page, 1));
         for (VerbsDevice device : devices) {
             if (device.provider() instanceof I40iwDevice adapter) {
