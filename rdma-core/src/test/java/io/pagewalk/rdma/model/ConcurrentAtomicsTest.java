@@ -70,7 +70,7 @@ class ConcurrentAtomicsTest {
             List<long[]> found = together(List.of(
                     () -> adder.add(ADDITIONS, ONE), () -> swapper.swap(ATTEMPTS, ONE), () -> reader.read(ADDITIONS)));
 
-            long updates = ADDITIONS + found.get(1).length;
+            long updates = (long) ADDITIONS + found.get(1).length;
             assertThat(found.get(1).length).isGreaterThanOrEqualTo(ADDITIONS);
             assertThat(reader.read()).as("the sum").isEqualTo(updates * ONE);
             assertThat(LongStream.concat(LongStream.of(found.get(0)), LongStream.of(found.get(1)))

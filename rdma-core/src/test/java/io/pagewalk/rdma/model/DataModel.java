@@ -84,7 +84,8 @@ final class DataModel {
     void settle() {
         boolean moved = true;
         while (moved) {
-            moved = step(0) | step(1);
+            boolean left = step(0);
+            moved = step(1) || left;
         }
     }
 

@@ -117,7 +117,7 @@ final class DataWorld implements AutoCloseable {
         long base = process.mmap(bytes.length);
         process.writeBytes(base, bytes);
         long addr = base + area.headBytes();
-        long length = bytes.length - area.headBytes() - area.tailBytes();
+        long length = (long) bytes.length - area.headBytes() - area.tailBytes();
         long iova = addr + area.shiftPages() * (long) PAGE;
         int pd = area.foreign() ? 1 : 0;
         Mr mr = device.regUserMr(pds[pd], 0, process, addr, length, iova, area.access())
