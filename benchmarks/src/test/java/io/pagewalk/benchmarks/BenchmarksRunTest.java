@@ -95,4 +95,53 @@ class BenchmarksRunTest {
         assertThat(benchmark.translate()).isEqualTo(benchmark.baselineArray());
         benchmark.close();
     }
+
+    @ParameterizedTest
+    @EnumSource(VerbsBenchmark.Work.class)
+    void eachVerbMovesWhatItsBaselineMoves(VerbsBenchmark.Work work) {
+        VerbsBenchmark benchmark = new VerbsBenchmark();
+        benchmark.work = work;
+        long done = benchmark.verbs();
+        if (work == VerbsBenchmark.Work.FETCH_ADD_8) {
+            assertThat(benchmark.baseline()).as("each word was added to once").isEqualTo(done + BenchmarkMachine.BATCH);
+        } else {
+            assertThat(benchmark.baseline()).isEqualTo(done);
+        }
+        benchmark.close();
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"direct", "swiotlb", "iommu-strict", "iommu-lazy", "virt"})
+    void theFrontEndMapsToWhatTheBackendAloneMapsTo(String backend) {
+        FrontEndBenchmark benchmark = new FrontEndBenchmark();
+        benchmark.backend = backend;
+        benchmark.open();
+        assertThat(benchmark.mapUnmapPage()).isNotZero().isEqualTo(benchmark.baseline());
+        benchmark.close();
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"nothing", "jfr", "ledger", "byte-exact", "dma-debug", "cpu-cache"})
+    void eachOptionReadsWhatIsReadWithoutIt(String option) {
+        OptionsBenchmark benchmark = new OptionsBenchmark();
+        benchmark.option = option;
+        benchmark.open();
+        assertThat(benchmark.mapReadUnmap())
+                .isEqualTo(64L * BenchmarkMachine.BATCH)
+                .isEqualTo(benchmark.baseline());
+        benchmark.close();
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"direct", "swiotlb", "iommu-strict", "iommu-lazy"})
+    void aTransferMovesTheBytesThatItsBaselineCopies(String backend) {
+        TransferBenchmark benchmark = new TransferBenchmark();
+        benchmark.backend = backend;
+        benchmark.open();
+        benchmark.baselineCopies();
+        assertThat(benchmark.transfer()).isEqualTo(256L << 10);
+        assertThat(benchmark.allocAndDereg()).isZero();
+        benchmark.poolGetAndPut();
+        benchmark.close();
+    }
 }

@@ -4,9 +4,12 @@ import java.util.Locale;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
-/** A number of bytes as people write it: decimal or hexadecimal, with K, M, G or T for powers of 1,024. */
+/**
+ * A number of bytes as people write it: decimal or hexadecimal, with K, M, G or T, or KiB, kB and so on, for powers of
+ * 1,024.
+ */
 final class ByteSize {
-    private static final Pattern FORM = Pattern.compile("(0[xX][0-9a-fA-F]+|[0-9]+)([kKmMgGtT]?)");
+    private static final Pattern FORM = Pattern.compile("(0[xX][0-9a-fA-F]+|[0-9]+)(?:([kKmMgGtT])(?:i?[bB])?|[bB])?");
     private static final String UNITS = "KMGT";
     private static final int BITS_PER_UNIT = 10;
 
@@ -24,8 +27,8 @@ final class ByteSize {
         }
         String digits = m.group(1);
         boolean isHex = digits.startsWith("0x") || digits.startsWith("0X");
-        String unit = m.group(2).toUpperCase(Locale.ROOT);
-        int shift = unit.isEmpty() ? 0 : BITS_PER_UNIT * (UNITS.indexOf(unit) + 1);
+        String unit = m.group(2);
+        int shift = unit == null ? 0 : BITS_PER_UNIT * (UNITS.indexOf(unit.toUpperCase(Locale.ROOT)) + 1);
         try {
             long number = Long.parseUnsignedLong(isHex ? digits.substring(2) : digits, isHex ? 16 : 10);
             if (number << shift >>> shift != number) {

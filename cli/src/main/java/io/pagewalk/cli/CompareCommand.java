@@ -166,7 +166,7 @@ final class CompareCommand implements Callable<Integer> {
         }
     }
 
-    private static boolean isSameFile(Path output, @Nullable Path input) throws IOException {
+    static boolean isSameFile(Path output, @Nullable Path input) throws IOException {
         return input != null && Files.exists(output) && Files.exists(input) && Files.isSameFile(output, input);
     }
 

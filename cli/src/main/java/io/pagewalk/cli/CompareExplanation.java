@@ -32,6 +32,20 @@ final class CompareExplanation {
         }
         if (none) {
             out.println("  none did");
+            printWhatWasRecorded(out);
+        }
+    }
+
+    /** The machine that recorded was another one, most often with a smaller pool, which the trace does not tell. */
+    private void printWhatWasRecorded(PrintWriter out) {
+        long recorded = backends.stream()
+                .mapToLong(b -> b.total().recordedFailuresTried())
+                .max()
+                .orElse(0);
+        if (recorded > 0) {
+            out.println("  but " + CompareRows.count(recorded)
+                    + " had failed when recorded: --machine tells of that machine, such as"
+                    + " {\"swiotlb\": {\"slots\": 512}}");
         }
     }
 

@@ -8,7 +8,7 @@ final class ExitStatus {
     static final int MISMATCH = 1;
     /** The command was used wrongly. */
     static final int USAGE = 2;
-    /** The input cannot be read. */
+    /** The input cannot be read, or the output not be written. */
     static final int NO_INPUT = 66;
     /** A fault of ours. */
     static final int SOFTWARE = 70;

@@ -1,10 +1,13 @@
 package io.pagewalk.cli;
 
 import io.pagewalk.dma.memory.DirectMemoryExhaustedException;
+import java.io.BufferedOutputStream;
 import java.io.File;
+import java.io.FileDescriptor;
+import java.io.FileOutputStream;
 import java.io.IOException;
+import java.io.OutputStream;
 import java.io.OutputStreamWriter;
-import java.io.PrintStream;
 import java.io.PrintWriter;
 import java.nio.charset.Charset;
 import java.util.Objects;
@@ -41,7 +44,7 @@ import picocli.CommandLine.Spec;
             " 0:all is well (a mapping that failed is a result, not an error)",
             " 1:data did not match, an invariant broke, misuse was found, or a buffer cannot be registered",
             " 2:wrong usage",
-            "66:the input cannot be read",
+            "66:the input cannot be read, or the output not be written",
             "70:a fault of ours; --debug shows where"
         })
 public final class Pagewalk implements Runnable {
@@ -67,11 +70,23 @@ public final class Pagewalk implements Runnable {
      * @param args the arguments
      */
     public static void main(String[] args) {
-        System.exit(run(writer(System.out), writer(System.err), args));
+        System.exit(run(new FileOutputStream(FileDescriptor.out), System.err, args));
+    }
+
+    /** Runs the command on streams: output that could not be written is an error of its own. */
+    static int run(OutputStream out, OutputStream err, String... args) {
+        StandardOutput watched = new StandardOutput(new BufferedOutputStream(out));
+        PrintWriter errors = writer(err);
+        int status = run(writer(watched), errors, args);
+        if (watched.failure() == null) {
+            return status;
+        }
+        errors.println("pagewalk: standard output cannot be written: " + watched.failure());
+        return status == ExitStatus.OK ? ExitStatus.NO_INPUT : status;
     }
 
     /** Text goes out in the host's own encoding, as other commands' does. */
-    private static PrintWriter writer(PrintStream stream) {
+    private static PrintWriter writer(OutputStream stream) {
         return new PrintWriter(new OutputStreamWriter(stream, Charset.defaultCharset()), true);
     }
 

@@ -11,7 +11,6 @@ import io.pagewalk.trace.replay.ReplayOptions;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.io.Writer;
-import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
@@ -113,13 +112,14 @@ final class TablesCommand implements Callable<Integer> {
             } else {
                 makeRandom(count, json, progress);
             }
+            out.flush();
         } catch (UncheckedIOException failed) {
             throw failed.getCause();
         }
         return ExitStatus.OK;
     }
 
-    private void requireSense() {
+    private void requireSense() throws IOException {
         if (count != null && trace != null) {
             throw wrong("--random: there is a trace already");
         }
@@ -132,6 +132,9 @@ final class TablesCommand implements Callable<Integer> {
         if (width < 31 || width > 57) {
             throw wrong("--width: a unit has 31 to 57 address bits, not " + width);
         }
+        if (file != null && trace != null && CompareCommand.isSameFile(file, Path.of(trace))) {
+            throw wrong("--out: " + file + " is the input and would be overwritten");
+        }
     }
 
     private ParameterException wrong(String message) {
@@ -143,11 +146,12 @@ final class TablesCommand implements Callable<Integer> {
         if (file == null) {
             return new OpenWriter(spec.commandLine().getOut());
         }
-        try {
-            return Files.newBufferedWriter(file, StandardCharsets.UTF_8);
-        } catch (IOException failed) {
-            throw new UnusableInputException("--out: " + file + " cannot be written: " + failed.getMessage(), failed);
+        Path folder = file.toAbsolutePath().getParent();
+        if (Files.isDirectory(file) || folder == null || !Files.isDirectory(folder)) {
+            throw new UnusableInputException(
+                    "--out: " + file + " cannot be written: not a file in a folder that exists");
         }
+        return new LateFile("--out", file);
     }
 
     private void makeRandom(int mappings, TablesJson json, ProgressLine progress) throws IOException {

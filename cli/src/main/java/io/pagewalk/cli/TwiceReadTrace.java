@@ -3,13 +3,15 @@ package io.pagewalk.cli;
 import io.pagewalk.trace.BundledTrace;
 import io.pagewalk.trace.TraceReader;
 import java.io.IOException;
+import java.io.InputStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A trace that is read more than once: the bundled one, a file, or standard input, which is kept in a file meanwhile.
+ * A trace that is read more than once: the bundled one, a file, or what can be read only once, as standard input and
+ * pipes, and is kept in a file meanwhile.
  */
 final class TwiceReadTrace implements AutoCloseable {
     private final String name;
@@ -27,12 +29,27 @@ final class TwiceReadTrace implements AutoCloseable {
         if (trace == null) {
             return new TwiceReadTrace(BundledTrace.NAME, null, false);
         }
-        if (!trace.equals("-")) {
-            return new TwiceReadTrace(trace, Path.of(trace), false);
+        if (trace.equals("-")) {
+            return copied("standard input", System.in);
         }
-        Path copy = Files.createTempFile("pagewalk", ".trace");
-        Files.copy(System.in, copy, StandardCopyOption.REPLACE_EXISTING);
-        return new TwiceReadTrace("standard input", copy, true);
+        Path file = Path.of(trace);
+        if (!Files.exists(file) || Files.isRegularFile(file) || Files.isDirectory(file)) {
+            return new TwiceReadTrace(trace, file, false);
+        }
+        try (InputStream once = Files.newInputStream(file)) {
+            return copied(trace, once);
+        }
+    }
+
+    private static TwiceReadTrace copied(String name, InputStream once) throws IOException {
+        Path file = Files.createTempFile("pagewalk", ".trace");
+        try {
+            Files.copy(once, file, StandardCopyOption.REPLACE_EXISTING);
+        } catch (IOException failed) {
+            Files.delete(file);
+            throw new IOException(name + ": " + failed.getMessage(), failed);
+        }
+        return new TwiceReadTrace(name, file, true);
     }
 
     String name() {
@@ -40,7 +57,12 @@ final class TwiceReadTrace implements AutoCloseable {
     }
 
     TraceReader open(TraceReader.Options options) throws IOException {
-        return file == null ? BundledTrace.open() : TraceReader.open(file, options);
+        if (file == null) {
+            return BundledTrace.open();
+        }
+        return temporary
+                ? TraceReader.open(Files.newInputStream(file), name, options)
+                : TraceReader.open(file, options);
     }
 
     @Override

@@ -4,6 +4,10 @@ package io.pagewalk.cli;
 final class UnusableInputException extends Exception {
     private static final long serialVersionUID = 1L;
 
+    UnusableInputException(String message) {
+        super(message);
+    }
+
     UnusableInputException(String message, Throwable cause) {
         super(message, cause);
     }

@@ -108,7 +108,19 @@ class CompareExplainTest {
     void nothingFailedIsSaidToo() throws IOException {
         map(4096, "7e500000");
 
-        assertThat(explain("--explain").out()).contains("Why maps failed\n  none did\n");
+        assertThat(explain("--explain").out()).contains("Why maps failed\n  none did\n\n");
+    }
+
+    @Test
+    void whatOnlyTheRecordingMachineCouldNotMapNamesTheOptionThatTellsOfIt() throws IOException {
+        map(8192, "ffffffffffffffff");
+        map(4096, "ffffffffffffffff");
+
+        assertThat(explain("--explain").out()).contains("""
+                        Why maps failed
+                          none did
+                          but 2 had failed when recorded: --machine tells of that machine, such as {"swiotlb": {"slots": 512}}
+                        """);
     }
 
     @Test

@@ -1,6 +1,7 @@
 package io.pagewalk.cli;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
@@ -179,9 +180,20 @@ class PinCommandTest {
         "3G, '3,221,225,472 bytes (3 GiB)'",
         "0x10000000000, '1,099,511,627,776 bytes (1 TiB)'",
         "8388608T, '9,223,372,036,854,775,808 bytes (8388608 TiB)'",
-        "0XFF, '255 bytes'"
+        "0XFF, '255 bytes'",
+        "512B, '512 bytes'",
+        "128kB, '131,072 bytes (128 KiB)'",
+        "64KiB, '65,536 bytes (64 KiB)'"
     })
     void sizesAreReadAndWritten(String written, String text) {
         assertThat(ByteSize.text(ByteSize.parse(written))).isEqualTo(text);
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"", "K", "12iB", "12KK", "1.5M", "-1", "0x", "12KBB"})
+    void whatIsNoSizeIsRefused(String written) {
+        assertThatThrownBy(() -> ByteSize.parse(written))
+                .isInstanceOf(NumberFormatException.class)
+                .hasMessage("'" + written + "' is no number of bytes, such as 4096, 0x1000 or 64K");
     }
 }

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -204,5 +205,52 @@ class TablesCommandTest {
         Ran unwritable = Ran.pagewalk("tables", "--random", "1", "--out", impossible.toString());
         assertThat(unwritable.status()).isEqualTo(66);
         assertThat(unwritable.err()).startsWith("pagewalk: --out: " + impossible + " cannot be written: ");
+    }
+
+    @Test
+    void aFileIsReplacedOnlyByTables() throws IOException {
+        Path old = Files.writeString(folder.resolve("old.json"), "old");
+        Path cut = folder.resolve("cut.gz");
+        Files.write(cut, new byte[] {0x1f, (byte) 0x8b, 8, 0, 0, 0, 0, 0, 0, 3});
+        for (String input : List.of("absent", "cut.gz", ".")) {
+            Path trace = folder.resolve(input);
+            for (List<String> more : List.<List<String>>of(List.of(), List.of("--events", "9"))) {
+                List<String> args = new ArrayList<>(List.of("tables", trace.toString(), "--out", old.toString()));
+                args.addAll(more);
+                assertThat(Ran.pagewalk(args.toArray(String[]::new)).status()).isEqualTo(66);
+                assertThat(old).hasContent("old");
+            }
+        }
+        assertUsage(
+                "--out: " + old + " is the input and would be overwritten", old.toString(), "--out", old.toString());
+        assertThat(old).hasContent("old");
+        assertThat(Ran.pagewalk("tables", "--events", "0", "--out", old.toString())
+                        .status())
+                .isZero();
+        assertThat(old).isEmptyFile();
+    }
+
+    /** As a shell hands the output of another command over. */
+    @Test
+    void aTraceThatCanBeReadOnlyOnceIsKeptMeanwhile() throws IOException, InterruptedException {
+        Path pipe = folder.resolve("pipe");
+        assertThat(new ProcessBuilder("mkfifo", pipe.toString()).start().waitFor())
+                .isZero();
+        String text = "  fio-1  [000] .....     4.000001: dma_map_page: 0000:00:04.0 dir=TO_DEVICE dma_addr=fffff000 "
+                + "size=4096 phys_addr=100000000 attrs=\n";
+        Thread shell = new Thread(() -> {
+            try {
+                Files.writeString(pipe, text);
+            } catch (IOException failed) {
+                throw new UncheckedIOException(failed);
+            }
+        });
+        shell.start();
+
+        Ran ran = Ran.pagewalk("tables", pipe.toString());
+
+        shell.join();
+        assertThat(ran.status()).isZero();
+        assertThat(readers(ran.out()).get(0).confirm()).isPositive();
     }
 }

@@ -49,7 +49,7 @@ class StrayCasesTest {
                 assertThat(stray.strayBytes()).isEqualTo(18);
                 assertThat(stray.firstStrayAddr()).isEqualTo(PAGE_END);
                 assertThat(stray.surroundings())
-                        .isEqualTo("; 1 bytes past the end of page mapping 0x1200fca+0x36 TO_DEVICE of tx frame");
+                        .isEqualTo("; 0 bytes past the end of page mapping 0x1200fca+0x36 TO_DEVICE of tx frame");
             }
             assertThat(machine.faults().count()).isZero();
         }
@@ -95,8 +95,8 @@ class StrayCasesTest {
 
             assertThat(strays(machine).recent())
                     .extracting(StrayAccess::toString)
-                    .containsExactly("DMA write by nic at 0x1200000+0x40 strays from 0x1200000 on, 64 bytes; no live "
-                            + "mapping of nic starts at or below it");
+                    .containsExactly("DMA write by nic at 0x1200000+0x40 strays from 0x1200000 on, 64 bytes; nic has "
+                            + "no live mapping");
         }
     }
 }

@@ -187,6 +187,12 @@ final class SgText {
         if (dmaAddrs.length != lengths.length) {
             throw new LineFormatException(dmaAddrs.length + " DMA addresses but " + lengths.length + " lengths");
         }
+        for (long length : lengths) {
+            if (length >>> Integer.SIZE != 0) {
+                throw new LineFormatException(
+                        "a list entry of 0x" + Long.toHexString(length) + " bytes, but its length has 32 bits");
+            }
+        }
     }
 
     /** How many entries a list shows, and how many the request has. */

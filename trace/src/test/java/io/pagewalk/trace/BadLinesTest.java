@@ -65,6 +65,8 @@ class BadLinesTest {
     dma_map_sg: 0:4 dir=NONE nents=2/2 ents=1/1 dma_addrs={0x1} sizes={0x8} phys_addrs={0x2} attrs= | dma_map_sg: phys_addrs has 1 entries, the line says 2 of 2
     dma_map_sg: 0:4 dir=NONE nents=1/3 ents=1/1 dma_addrs={0x1} sizes={0x8} phys_addrs={0x2} attrs= | dma_map_sg: phys_addrs has 1 entries, the line says 1 of 3
     dma_map_sg: device=0:4 full_nents=0 full_ents=1 truncated=0 phys_addrs=ARRAY[] dma_addrs=ARRAY[] lengths=ARRAY[] dir=1 attrs=0x0 | dma_map_sg: dma_addrs has 0 entries, the line says 0 of 1
+    dma_map_sg: 0:4 dir=NONE nents=1/1 ents=1/1 dma_addrs={0x1} sizes={0x100000000} phys_addrs={0x2} attrs= | dma_map_sg: a list entry of 0x100000000 bytes, but its length has 32 bits
+    dma_sync_sg_for_cpu: 0:4 dir=TO_DEVICE dma_addrs={0x1} sizes={0xffffffffffffffff} | dma_sync_sg_for_cpu: a list entry of 0xffffffffffffffff bytes, but its length has 32 bits
     dma_sync_sg_for_cpu: 0:4 dir=TO_DEVICE dma_addrs={0x1} sizes={} | dma_sync_sg_for_cpu: 1 DMA addresses but 0 lengths
     map: IOMMU: iova=0x1000 - 0x3000 paddr=0x0 size=4096 | map: 0x1000 and 4096 bytes do not end at 0x3000
     """)

@@ -104,8 +104,11 @@ public sealed interface DmaCall {
          * @param direction the direction
          * @param attrs bits of {@link io.pagewalk.dma.DmaAttrs}
          * @param limits what the device can take, or null when the input does not say
+         * @throws IllegalArgumentException when a count is negative
          */
         public MapSg {
+            Segment.requireCount("entries", nents);
+            Segment.requireCount("mapped entries", mappedEnts);
             segments = List.copyOf(segments);
         }
     }
@@ -126,8 +129,10 @@ public sealed interface DmaCall {
          * @param segments the entries that are known, in order, as they are now
          * @param nents the count that is given to unmap
          * @param direction the direction
+         * @throws IllegalArgumentException when a count is negative
          */
         public UnmapSg {
+            Segment.requireCount("entries", nents);
             segments = List.copyOf(segments);
         }
     }
@@ -197,8 +202,10 @@ public sealed interface DmaCall {
          * @param nents the count that was given to sync
          * @param direction the direction
          * @param forCpu whether the CPU is to see the bytes, else the device
+         * @throws IllegalArgumentException when a count is negative
          */
         public SyncSg {
+            Segment.requireCount("entries", nents);
             segments = List.copyOf(segments);
         }
     }

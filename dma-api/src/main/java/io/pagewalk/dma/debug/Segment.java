@@ -8,4 +8,11 @@ package io.pagewalk.dma.debug;
  * @param dmaAddr the DMA address that the entry shows
  * @param dmaLengthBytes the DMA length that it shows
  */
-public record Segment(long physAddr, long lengthBytes, long dmaAddr, long dmaLengthBytes) {}
+public record Segment(long physAddr, long lengthBytes, long dmaAddr, long dmaLengthBytes) {
+    /** Refuses a negative count of a list's entries. */
+    static void requireCount(String what, int count) {
+        if (count < 0) {
+            throw new IllegalArgumentException("a list has 0 " + what + " or more, not " + count);
+        }
+    }
+}

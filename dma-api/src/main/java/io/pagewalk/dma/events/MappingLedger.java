@@ -293,15 +293,28 @@ public final class MappingLedger implements DmaListener {
         return nearest(device, dmaAddr) + lastUnmap(device, dmaAddr);
     }
 
+    /** The one that it lies in, else the one whose end or start is nearer; distances as dma-debug has them. */
     private String nearest(Device device, long dmaAddr) {
-        LiveRange below = nearestBelow(device, dmaAddr);
-        if (below == null) {
-            return "; no live mapping of " + device.name() + " starts at or below it";
+        AddressIndex<LiveRange> live = pageOf(device).live;
+        List<LiveRange> inside = new ArrayList<>();
+        live.forEachContaining(dmaAddr, inside::add);
+        if (!inside.isEmpty()) {
+            return "; inside " + inside.get(0).describe();
         }
-        long past = dmaAddr - below.dmaAddr() - below.sizeBytes();
-        String where =
-                below.bytesFrom(dmaAddr) != 0 ? "inside" : Long.toUnsignedString(past + 1) + " bytes past the end of";
-        return "; " + where + " " + below.describe();
+        LiveRange below = live.atOrBelow(dmaAddr);
+        LiveRange above = live.above(dmaAddr);
+        if (below == null && above == null) {
+            return "; " + device.name() + " has no live mapping";
+        }
+        long past = below == null ? -1L : dmaAddr - below.dmaAddr() - below.sizeBytes();
+        long before = above == null ? -1L : above.dmaAddr() - dmaAddr;
+        return below != null && Addresses.lessOrEqual(past, before)
+                ? phrase(past, "past the end of", below)
+                : phrase(before, "before", Objects.requireNonNull(above));
+    }
+
+    private static String phrase(long bytes, String where, LiveRange range) {
+        return "; " + Long.toUnsignedString(bytes) + " bytes " + where + " " + range.describe();
     }
 
     private String lastUnmap(Device device, long dmaAddr) {

@@ -19,6 +19,7 @@ import static io.pagewalk.dma.debug.DmaDebugKind.SYNC_READ_ONLY;
 import static io.pagewalk.dma.debug.DmaDebugKind.SYNC_WRITE_ONLY;
 import static io.pagewalk.dma.debug.DmaDebugKind.WRONG_FUNCTION;
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.pagewalk.dma.DmaDirection;
 import java.util.List;
@@ -193,6 +194,20 @@ class ChecksTest {
     }
 
     @Test
+    @DisplayName("DBG-40: an unmap of the error value is an invalid address, by every function, and ends nothing")
+    void anUnmapOfTheErrorValueIsAnInvalidAddress() {
+        Feed feed = new Feed().good(0x1000, 8, TO_DEVICE);
+        feed.unmap(-1L, 8, TO_DEVICE);
+        feed.unmapSg(TO_DEVICE, 1, Feed.segment(-1L, 8));
+        feed.free(MappingType.COHERENT, 0x1000, 8, BIDIRECTIONAL, -1L);
+        assertThat(feed.heard).hasSize(3).allSatisfy(report -> {
+            assertThat(report.kind()).isEqualTo(DmaDebugKind.INVALID_ADDRESS);
+            assertThat(report.fields()).isEmpty();
+        });
+        assertThat(feed.debug.liveCount()).isEqualTo(1);
+    }
+
+    @Test
     @DisplayName("DBG-48: an unmap that finds nothing asks about the error")
     void anUnmapWithoutAMatchMarksAMapping() {
         Feed feed = new Feed().map(0x1000, 8, TO_DEVICE).asked(0x1000).map(0x1000, 16, TO_DEVICE);
@@ -343,6 +358,25 @@ class ChecksTest {
                                 + " One of leaked entries details: [device address=0x0000000000008000] [size=64 bytes] [mapped with DMA_FROM_DEVICE] [mapped as single]");
         assertThat(feed.debug.liveCount()).as("records stay").isEqualTo(3);
         assertThat(feed.heard.get(0).mapping()).isNotNull();
+    }
+
+    @Test
+    void aNegativeCountIsRefusedBeforeAnythingIsLookedAt() {
+        Feed feed = new Feed().good(0x1000, 8, TO_DEVICE);
+        Segment there = Feed.segment(0x1000, 8);
+        List<Runnable> calls = List.of(
+                () -> feed.mapSg(TO_DEVICE, -1, 1, there),
+                () -> feed.unmapSg(TO_DEVICE, -1, there),
+                () -> feed.syncSg(TO_DEVICE, -1, true, there));
+        for (Runnable call : calls) {
+            assertThatThrownBy(call::run)
+                    .isInstanceOf(IllegalArgumentException.class)
+                    .hasMessage("a list has 0 entries or more, not -1");
+        }
+        assertThatThrownBy(() -> feed.mapSg(TO_DEVICE, 1, Integer.MIN_VALUE, there))
+                .hasMessage("a list has 0 mapped entries or more, not -2147483648");
+        assertThat(feed.heard).isEmpty();
+        assertThat(feed.debug.liveCount()).isEqualTo(1);
     }
 
     @Test

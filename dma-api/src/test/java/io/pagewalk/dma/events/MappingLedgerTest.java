@@ -29,20 +29,32 @@ class MappingLedgerTest {
 
     @Test
     void withNothingMappedThereIsNothingToName() {
-        assertThat(describe(0x1000)).isEqualTo("; no live mapping of nic starts at or below it");
+        assertThat(describe(0x1000)).isEqualTo("; nic has no live mapping");
     }
 
     @Test
-    void theNearestMappingBelowIsNamedWithTheDistancePastItsEnd() {
+    void theNearestMappingIsNamedWithTheDistanceFromItsEndOrItsStart() {
         dma.mapPage(0x1000, 0x100, DmaDirection.FROM_DEVICE, 0);
         dma.mapPage(0x3000, 0x80, DmaDirection.TO_DEVICE, 0);
 
-        assertThat(describe(0xfff)).isEqualTo("; no live mapping of nic starts at or below it");
+        assertThat(describe(0xfff)).isEqualTo("; 1 bytes before page mapping 0x1000+0x100 FROM_DEVICE");
         assertThat(describe(0x1000)).isEqualTo("; inside page mapping 0x1000+0x100 FROM_DEVICE");
         assertThat(describe(0x10ff)).isEqualTo("; inside page mapping 0x1000+0x100 FROM_DEVICE");
-        assertThat(describe(0x1100)).isEqualTo("; 1 bytes past the end of page mapping 0x1000+0x100 FROM_DEVICE");
-        assertThat(describe(0x2fff)).isEqualTo("; 7936 bytes past the end of page mapping 0x1000+0x100 FROM_DEVICE");
+        assertThat(describe(0x1100)).isEqualTo("; 0 bytes past the end of page mapping 0x1000+0x100 FROM_DEVICE");
+        assertThat(describe(0x2080)).isEqualTo("; 3968 bytes past the end of page mapping 0x1000+0x100 FROM_DEVICE");
+        assertThat(describe(0x2081)).isEqualTo("; 3967 bytes before page mapping 0x3000+0x80 TO_DEVICE");
+        assertThat(describe(0x2fff)).isEqualTo("; 1 bytes before page mapping 0x3000+0x80 TO_DEVICE");
+        assertThat(describe(0)).isEqualTo("; 4096 bytes before page mapping 0x1000+0x100 FROM_DEVICE");
         assertThat(describe(-1L)).contains("past the end of page mapping 0x3000+0x80 TO_DEVICE");
+    }
+
+    @Test
+    void anAddressInsideALongMappingIsNotPastAShortOneInIt() {
+        dma.mapPage(0x1000, 0x100, DmaDirection.FROM_DEVICE, 0);
+        dma.mapPage(0x1010, 0x10, DmaDirection.TO_DEVICE, 0);
+
+        assertThat(describe(0x1018)).isEqualTo("; inside page mapping 0x1010+0x10 TO_DEVICE");
+        assertThat(describe(0x1020)).isEqualTo("; inside page mapping 0x1000+0x100 FROM_DEVICE");
     }
 
     @Test
@@ -50,9 +62,9 @@ class MappingLedgerTest {
         world.backend.onMap = physAddr -> -0x2000L;
         dma.mapPage(0x1000, 0x1000, DmaDirection.FROM_DEVICE, 0);
 
-        assertThat(describe(0x1000)).contains("no live mapping");
+        assertThat(describe(0x1000)).contains("bytes before page mapping 0xffffffffffffe000+0x1000");
         assertThat(describe(-1L))
-                .isEqualTo("; 4096 bytes past the end of page mapping 0xffffffffffffe000+0x1000 FROM_DEVICE");
+                .isEqualTo("; 4095 bytes past the end of page mapping 0xffffffffffffe000+0x1000 FROM_DEVICE");
     }
 
     @Test
@@ -62,9 +74,8 @@ class MappingLedgerTest {
         dma.unmapPage(0x1000, 0x100, DmaDirection.FROM_DEVICE, 0);
         world.machine.clock().advance(250);
 
-        assertThat(describe(0x10ff))
-                .isEqualTo("; no live mapping of nic starts at or below it; that address was unmapped 250 ns ago");
-        assertThat(describe(0x1100)).isEqualTo("; no live mapping of nic starts at or below it");
+        assertThat(describe(0x10ff)).isEqualTo("; nic has no live mapping; that address was unmapped 250 ns ago");
+        assertThat(describe(0x1100)).isEqualTo("; nic has no live mapping");
     }
 
     @Test
@@ -170,7 +181,7 @@ class MappingLedgerTest {
         Device other = world.machine.addDevice(DeviceConfig.named("other"));
         other.dma().mapPage(0x1000, 0x100, DmaDirection.TO_DEVICE, 0);
 
-        assertThat(describe(0x1010)).isEqualTo("; no live mapping of nic starts at or below it");
+        assertThat(describe(0x1010)).isEqualTo("; nic has no live mapping");
         assertThat(Objects.requireNonNull(ledger.nearestBelow(other, 0x1010)).device())
                 .isSameAs(other);
     }

@@ -48,7 +48,7 @@ class StrayAccessesTest {
         assertThat(stray.strayBytes()).isEqualTo(0xe00);
         assertThat(stray)
                 .hasToString(
-                        "DMA write by nic at 0x1000+0x1000 strays from 0x1200 on, 3584 bytes; 1 bytes past the end "
+                        "DMA write by nic at 0x1000+0x1000 strays from 0x1200 on, 3584 bytes; 0 bytes past the end "
                                 + "of page mapping 0x1000+0x200 FROM_DEVICE of disk");
     }
 
@@ -59,8 +59,8 @@ class StrayAccessesTest {
         world.device.bus().read(0x1100, bytes, 0, 4);
 
         assertThat(told())
-                .containsExactly("DMA read by nic at 0x1100+0x4 strays from 0x1100 on, 4 bytes; no live mapping of nic "
-                        + "starts at or below it; that address was unmapped 7 ns ago, held by disk");
+                .containsExactly("DMA read by nic at 0x1100+0x4 strays from 0x1100 on, 4 bytes; nic has no live mapping"
+                        + "; that address was unmapped 7 ns ago, held by disk");
         assertThat(strays.recent().get(0).timeNanos()).isEqualTo(7);
     }
 

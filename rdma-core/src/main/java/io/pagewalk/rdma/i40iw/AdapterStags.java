@@ -23,6 +23,7 @@ final class AdapterStags implements MemoryRegions {
     private static final int GIGABYTE_SHIFT = 30;
     private static final int MEGABYTES_SHIFT = 21;
     private static final long GIGABYTE = 1L << GIGABYTE_SHIFT;
+    private static final long U32 = 0xffff_ffffL;
     private static final long TWO_MEGABYTES = 1L << MEGABYTES_SHIFT;
 
     private final I40iwConfig config;
@@ -160,8 +161,12 @@ final class AdapterStags implements MemoryRegions {
             return error;
         }
         StagEntry entry = entries.getAndSet(stags.index(stag), null);
-        if (entry != null) {
-            entry.drain();
+        if (entry != null && !entry.drain()) {
+            device.machine()
+                    .log()
+                    .warn(
+                            "dealloc_stag",
+                            "stag " + Addresses.hex(stag & U32) + " is still held, and goes nevertheless");
         }
         return 0;
     }
@@ -239,6 +244,9 @@ final class AdapterStags implements MemoryRegions {
     @Override
     public int registerFast(Qp qp, Mr mr, int key, int access) {
         if (!(mr instanceof I40iwMr region) || mr.pd().device() != qp.pd().device() || mr.isDestroyed()) {
+            return -Errno.EINVAL;
+        }
+        if (pbles.isClosed()) {
             return -Errno.EINVAL;
         }
         synchronized (lock) {

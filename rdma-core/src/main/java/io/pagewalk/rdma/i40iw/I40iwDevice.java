@@ -129,9 +129,13 @@ public final class I40iwDevice implements VerbsProvider, AutoCloseable {
         return ErrPtr.of(new VerbsDevice(driver));
     }
 
-    /** Frees the host memory of its page buffers; regions that are left lead nowhere then. */
+    /**
+     * Frees the host memory of its page buffers. Regions that are left lead nowhere then, and cannot be mapped or put
+     * to use; new ones with page buffers are refused with -ENOMEM.
+     */
     @Override
     public void close() {
+        pbles.close();
         memory.close();
     }
 

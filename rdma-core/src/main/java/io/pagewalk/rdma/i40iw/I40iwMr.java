@@ -132,7 +132,7 @@ public final class I40iwMr extends Mr {
     }
 
     private int setPage(long pageDmaAddr) {
-        if (pages == pageLimit) {
+        if (pages == pageLimit || pbles.isClosed()) {
             return -Errno.ENOMEM;
         }
         pbles.set(list, pages, pageDmaAddr);

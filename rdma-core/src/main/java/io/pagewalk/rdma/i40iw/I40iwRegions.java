@@ -20,8 +20,10 @@ import org.jspecify.annotations.Nullable;
 /**
  * How the drivers make, change and end regions. Implements rdma:STAG-4, STAG-5, IRD-1, IRD-2, IRD-6, IRD-8, IRD-9.
  *
- * <p>Differs from Linux: there is no driver data of user space that could be too short or unreadable (IRD-6); and a
- * re-registration that fails leaves the region in its domain, as the core expects.
+ * <p>Differs from Linux: there is no driver data of user space that could be too short or unreadable (IRD-6); a
+ * re-registration that fails leaves the region in its domain, as the core expects; and a region that it left without
+ * memory (QRK-24) gets other rights or another domain only together with other memory, as the adapter would else be
+ * told of pages that were given back.
  */
 final class I40iwRegions {
     /*
@@ -242,6 +244,10 @@ final class I40iwRegions {
         if (mr.type() != MrType.USER) {
             return ErrPtr.err(-Errno.EINVAL);
         }
+        boolean moves = (flags & ReregFlags.TRANS) != 0;
+        if (!moves && !holdsMemory(mr)) {
+            return ErrPtr.err(-Errno.EINVAL);
+        }
         int error = Umems.checkRereg(mr.umem(), flags, access);
         if (error == 0) {
             error = unregister(mr);
@@ -253,7 +259,6 @@ final class I40iwRegions {
             mr.setAccess(access);
         }
         Pd pd = (flags & ReregFlags.PD) != 0 && newPd != null ? newPd : mr.pd();
-        boolean moves = (flags & ReregFlags.TRANS) != 0;
         error = moves
                 ? pinAnew(mr, pd, cpu, process, userAddr, length, virtAddr)
                 : adapter.register(mr, pd, mr.iova(), mr.lengthBytes());
@@ -312,6 +317,12 @@ final class I40iwRegions {
             mr.setRegistered(false);
         }
         return error;
+    }
+
+    /** Not after a re-registration that released the old memory and got no new one. */
+    private static boolean holdsMemory(I40iwMr mr) {
+        Umem umem = mr.umem();
+        return umem != null && !umem.isReleased();
     }
 
     private void releaseMemory(I40iwMr mr, int cpu) {

@@ -55,7 +55,7 @@ public final class PbleAllocation {
      * @throws IndexOutOfBoundsException when the list has no such leaf
      */
     public int leafIndex(int leaf) {
-        return leaves.get(leaf).index();
+        return leaves.get(Objects.checkIndex(leaf, leaves.size())).index();
     }
 
     /**

@@ -58,6 +58,7 @@ public final class PbleManager {
     private long free;
     private long directSegments;
     private long pagedSegments;
+    private volatile boolean closed;
     private long allocated;
     private long freed;
     private long allocationsMade;
@@ -99,6 +100,17 @@ public final class PbleManager {
      */
     public synchronized int open() {
         return addChunk() == 0 ? 0 : -Errno.ENOMEM;
+    }
+
+    /** Nothing is backed any more: no list can be had, and those that are held have no entries. */
+    synchronized void close() {
+        closed = true;
+        unallocated = 0;
+        chunks.clear();
+    }
+
+    boolean isClosed() {
+        return closed;
     }
 
     // ---- growth
@@ -404,6 +416,6 @@ public final class PbleManager {
      * @throws IndexOutOfBoundsException when there were not so many
      */
     public synchronized int chunkGranules(int chunk) {
-        return List.copyOf(chunks).get(chunk).granules();
+        return List.copyOf(chunks).get(Objects.checkIndex(chunk, chunks.size())).granules();
     }
 }

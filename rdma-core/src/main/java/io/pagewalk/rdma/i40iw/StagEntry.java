@@ -160,13 +160,11 @@ final class StagEntry implements Region {
         references.decrementAndGet();
     }
 
-    /** Ends it: waits for accesses that are under way, which are short and none of this thread's. */
-    void drain() {
+    /** Ends it: waits for accesses that are under way; false when one does not end. */
+    boolean drain() {
         valid = false;
         references.decrementAndGet();
-        while (references.get() > 0) {
-            Thread.onSpinWait();
-        }
+        return Region.awaitUnused(references::get);
     }
 
     // ---- bytes

@@ -3,10 +3,12 @@ package io.pagewalk.rdma.mm;
 import io.pagewalk.dma.FailurePoint;
 import io.pagewalk.dma.KernelModel;
 import io.pagewalk.dma.Machine;
+import io.pagewalk.dma.held.HeldSection;
 import io.pagewalk.dma.memory.Addresses;
 import io.pagewalk.dma.memory.CmaArea;
 import io.pagewalk.dma.memory.PageAllocator;
 import java.util.LinkedHashSet;
+import java.util.List;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
@@ -41,6 +43,16 @@ public final class UserMemory {
         vmas = machine.failures().point("mm.vma");
         structs = machine.failures().point("mm.struct");
         zeroPfn = reserveZeroPage(machine);
+        machine.addHeldSource(this::held);
+    }
+
+    /** All pins of the machine, those of registrations without a device of the verbs included. */
+    private List<HeldSection> held() {
+        List<String> row = List.of(
+                Long.toString(pins.acquired() - pins.released()),
+                Long.toString(pins.acquired()),
+                Long.toString(pins.released()));
+        return List.of(new HeldSection("page pins", List.of("held", "taken", "given back"), List.of(row)));
     }
 
     private static long reserveZeroPage(Machine machine) {

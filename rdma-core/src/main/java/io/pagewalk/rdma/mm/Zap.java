@@ -56,6 +56,8 @@ final class Zap {
         long pte = table.get(vpn);
         long entries = vma.isHugetlb() ? UserPages.HUGE_PAGES : 1;
         for (long each = vpn; each < vpn + entries; each++) {
+            // Of a huge page, the entry that was written through has the dirty bit.
+            pte |= table.get(each) & Pte.DIRTY;
             table.set(each, Pte.NONE);
         }
         if (Pte.isMapped(pte) && !Pte.has(pte, Pte.SPECIAL)) {

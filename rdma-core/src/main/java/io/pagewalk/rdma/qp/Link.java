@@ -2,6 +2,8 @@ package io.pagewalk.rdma.qp;
 
 import io.pagewalk.rdma.verbs.QpAttributes;
 import io.pagewalk.rdma.verbs.QpState;
+import java.util.Objects;
+import org.jspecify.annotations.Nullable;
 
 /**
  * What connects two reliable queue pairs of one process. Nothing is lost on it and nothing overtakes: a request runs
@@ -15,8 +17,8 @@ public final class Link {
     /** One lock for all that connects and disconnects on a machine. */
     static final class Topology {}
 
-    private final RcQp left;
-    private final RcQp right;
+    private @Nullable RcQp left;
+    private @Nullable RcQp right;
     private boolean stepped;
 
     private Link(RcQp left, RcQp right) {
@@ -47,6 +49,8 @@ public final class Link {
                 synchronized (right.link()) {
                     requireConnectable(left);
                     requireConnectable(right);
+                    left.part();
+                    right.part();
                     Link link = new Link(left, right);
                     left.join(link, right);
                     right.join(link, left);
@@ -72,6 +76,7 @@ public final class Link {
      * @throws IllegalStateException when one of them is in another state
      */
     public static Link establish(RcQp left, RcQp right, QpAttributes attributes) {
+        Objects.requireNonNull(attributes, "attributes");
         Link link = connect(left, right);
         for (QpState next : new QpState[] {QpState.INIT, QpState.RTR, QpState.RTS}) {
             int error = left.modify(next, attributes) | (left == right ? 0 : right.modify(next, attributes));
@@ -101,7 +106,17 @@ public final class Link {
      * @return false when there is nothing to do, or what there is waits for a timer
      */
     public synchronized boolean step() {
-        return left.step() || right.step();
+        return steps(left) || steps(right);
+    }
+
+    private static boolean steps(@Nullable RcQp qp) {
+        return qp != null && qp.step();
+    }
+
+    /** One end is connected elsewhere: what it sends does not run here any more. */
+    synchronized void leave(RcQp qp) {
+        left = left == qp ? null : left;
+        right = right == qp ? null : right;
     }
 
     /** Runs until there is nothing to do. */

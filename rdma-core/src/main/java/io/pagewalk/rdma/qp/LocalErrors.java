@@ -19,8 +19,17 @@ public enum LocalErrors {
             return WcStatus.MW_BIND_ERR;
         }
         if (this == CAUSE_OF_LINUX_5) {
-            return opcode == WrOpcode.LOCAL_INV ? WcStatus.MW_BIND_ERR : WcStatus.LOC_PROT_ERR;
+            return causeOfLinux5(opcode);
         }
         return error == -Errno.EFAULT ? WcStatus.LOC_PROT_ERR : WcStatus.LOC_QP_OP_ERR;
+    }
+
+    /** One cause for all that fills a packet; what has no packet, or none on the wire, keeps its own (rdma:DP-6). */
+    private static WcStatus causeOfLinux5(WrOpcode opcode) {
+        return switch (opcode) {
+            case LOCAL_INV -> WcStatus.MW_BIND_ERR;
+            case REG_MR, REG_MR_INTEGRITY, RDMA_READ_WITH_INV -> WcStatus.LOC_QP_OP_ERR;
+            default -> WcStatus.LOC_PROT_ERR;
+        };
     }
 }

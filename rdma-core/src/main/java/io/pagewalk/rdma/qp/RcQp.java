@@ -139,6 +139,16 @@ public final class RcQp extends Qp {
         peer = newPeer;
     }
 
+    /** Ends what connects it; the other end gets no answer any more. Its link is held. */
+    void part() {
+        RcQp other = peer;
+        if (other != null && other.peer == this) {
+            other.peer = null;
+        }
+        peer = null;
+        link.leave(this);
+    }
+
     @Override
     public int modify(QpState next, QpAttributes newAttributes) {
         Objects.requireNonNull(newAttributes, "attributes");
@@ -195,6 +205,7 @@ public final class RcQp extends Qp {
 
     @Override
     public int postSend(SendWr first) {
+        Objects.requireNonNull(first, "first");
         synchronized (locked()) {
             badSendWr = null;
             int error = isDestroyed() ? -Errno.EINVAL : 0;
@@ -341,6 +352,11 @@ public final class RcQp extends Qp {
 
     RecvQueue receives() {
         return receives;
+    }
+
+    /** Whether a request is still the oldest one: what ran meanwhile may have flushed it. */
+    boolean isOldest(SendWqe wqe) {
+        return sends.head() == wqe;
     }
 
     void popSend() {

@@ -4,23 +4,40 @@ import io.pagewalk.rdma.verbs.QpInit;
 import io.pagewalk.rdma.verbs.RecvWr;
 import io.pagewalk.rdma.verbs.SgeList;
 
-/** The receives of a queue pair, a ring of places that are made once. Not thread-safe. */
+/** The receives of a queue pair, a ring of places that are made as they are needed, once. Not thread-safe. */
 final class RecvQueue {
-    private final SgeList[] segments;
-    private final long[] wrIds;
+    private static final int FIRST_ROOM = 16;
+
+    private final QpInit init;
+    private SgeList[] segments = {};
+    private long[] wrIds = {};
     private long head;
     private long tail;
 
     RecvQueue(QpInit init) {
-        segments = new SgeList[init.maxRecvWr()];
-        wrIds = new long[init.maxRecvWr()];
-        for (int i = 0; i < segments.length; i++) {
-            segments[i] = new SgeList(init.maxSge());
+        this.init = init;
+        grow();
+    }
+
+    /** Makes room for twice as many, up to what was asked for: a large queue is seldom full. */
+    private void grow() {
+        int room = Math.min(init.maxRecvWr(), Math.max(FIRST_ROOM, 2 * segments.length));
+        SgeList[] more = new SgeList[room];
+        long[] moreIds = new long[room];
+        int waiting = size();
+        for (int i = 0; i < room; i++) {
+            int from = i < segments.length ? (int) ((head + i) % segments.length) : -1;
+            more[i] = from < 0 ? new SgeList(init.maxSge()) : segments[from];
+            moreIds[i] = from < 0 ? 0 : wrIds[from];
         }
+        segments = more;
+        wrIds = moreIds;
+        head = 0;
+        tail = waiting;
     }
 
     boolean isFull() {
-        return tail - head == segments.length;
+        return tail - head == init.maxRecvWr();
     }
 
     boolean isEmpty() {
@@ -28,6 +45,9 @@ final class RecvQueue {
     }
 
     void push(RecvWr wr) {
+        if (tail - head == segments.length) {
+            grow();
+        }
         int at = (int) (tail % segments.length);
         segments[at].copyFrom(wr.segments());
         wrIds[at] = wr.wrId();

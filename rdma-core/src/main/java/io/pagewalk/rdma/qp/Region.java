@@ -1,5 +1,7 @@
 package io.pagewalk.rdma.qp;
 
+import java.util.function.IntSupplier;
+
 /**
  * A region behind a key that was looked up, held until {@link #put}. What it gives is bytes by the addresses that work
  * requests name. Thread-safe; calls allocate nothing.
@@ -68,4 +70,23 @@ public interface Region {
 
     /** Lets go of the region. */
     void put();
+
+    /**
+     * Waits until nobody holds a region any more. For a provider that has dropped its own reference: accesses are
+     * short, and so is this. A reference that was lost is not waited for without end: after a million tries, which
+     * stand for the kernel's 50 s, it gives up (rdma:RXE-5).
+     *
+     * @param references asks how many there are
+     * @return whether there are none
+     */
+    @SuppressWarnings("ThreadPriorityCheck") // a hint only: no order depends on it
+    static boolean awaitUnused(IntSupplier references) {
+        for (int tries = 0; tries < 1_000_000; tries++) {
+            if (references.getAsInt() <= 0) {
+                return true;
+            }
+            Thread.yield();
+        }
+        return false;
+    }
 }

@@ -14,6 +14,11 @@ import java.util.Objects;
  * next packet goes. Implements rdma:DP-8 to DP-15. Guarded by the link.
  */
 final class Requester {
+    /** The shortest times that InfiniBand can say: who asks for less would be asked again at the same moment. */
+    private static final long SHORTEST_RNR_NANOS = 10_000;
+
+    private static final long SHORTEST_TIMEOUT_NANOS = 4096;
+
     private final RcQp qp;
     private final MemoryRegions regions;
     private final LocalErrors localErrors;
@@ -175,6 +180,9 @@ final class Requester {
     // ---- what came back
 
     private void notAcknowledged(SendWqe wqe, int syndrome) {
+        if (!qp.isOldest(wqe)) {
+            return;
+        }
         if (syndrome == Syndrome.RNR_NAK) {
             receiverNotReady(wqe);
         } else if (syndrome == Syndrome.NO_ANSWER) {
@@ -191,7 +199,7 @@ final class Requester {
             return;
         }
         wqe.rnrLeft -= forEver ? 0 : 1;
-        timer.arm(qp.peerRnrTimerNanos(), 0);
+        timer.arm(Math.max(qp.peerRnrTimerNanos(), SHORTEST_RNR_NANOS), 0);
     }
 
     private void noAnswer(SendWqe wqe) {
@@ -200,7 +208,7 @@ final class Requester {
             return;
         }
         wqe.retriesLeft--;
-        timer.arm(qp.attributes().timeoutNanos(), 0);
+        timer.arm(Math.max(qp.attributes().timeoutNanos(), SHORTEST_TIMEOUT_NANOS), 0);
     }
 
     /** A failure of this side, of which only the kernel before or an ideal one tells the cause (rdma:DP-10). */
@@ -213,7 +221,15 @@ final class Requester {
         }
     }
 
+    /*
+     * An answer that puts its own queue pair in error finds the request flushed: the queue pair is connected with itself, or
+     * somebody who was told of a fault moved it. Such a request has had its completion.
+     */
+
     private void failWith(SendWqe wqe, WcStatus status) {
+        if (!qp.isOldest(wqe)) {
+            return;
+        }
         qp.init().sendCq().post(completion.error(wqe.wrId, status, qp.qpNum()));
         qp.popSend();
         qp.toError();
@@ -225,6 +241,9 @@ final class Requester {
     }
 
     private void complete(SendWqe wqe) {
+        if (!qp.isOldest(wqe)) {
+            return;
+        }
         qp.popSend();
         if (wqe.isSignaled() || qp.init().signalAll()) {
             long bytes = wqe.opcode.isLocal() ? 0 : wqe.totalBytes;

@@ -21,6 +21,9 @@ final class Responder {
      *
      * A receive is taken by the first packet of a send and by the last packet of a write with immediate; until it
      * completes it stays at the head of its queue, so that whatever puts the queue pair in error flushes it.
+     *
+     * A reset of either side forgets the message that is under way. What goes on with it then, or begins another one before
+     * its end, is out of sequence: an invalid request. A read goes on by being asked for anew.
      */
 
     private static final long MAX_MESSAGE = 1L << 31;
@@ -31,6 +34,10 @@ final class Responder {
     private final RemoteRef remote = new RemoteRef();
     private final WorkCompletion completion = new WorkCompletion();
     private boolean receiveTaken;
+    /** The first packet of a send or a write came, its last one did not. */
+    private boolean messageUnderWay;
+
+    private boolean readUnderWay;
 
     Responder(RcQp qp, MemoryRegions regions) {
         this.qp = qp;
@@ -40,6 +47,8 @@ final class Responder {
 
     void reset() {
         receiveTaken = false;
+        messageUnderWay = false;
+        readUnderWay = false;
     }
 
     private boolean allows(int access) {
@@ -53,6 +62,9 @@ final class Responder {
         boolean first = wqe.doneBytes == 0;
         boolean last = wqe.doneBytes + length == wqe.totalBytes;
         boolean write = wqe.opcode.isWrite();
+        if (first == messageUnderWay) {
+            return refuse(Syndrome.INVALID_REQUEST);
+        }
         if (write && !allows(AccessFlags.REMOTE_WRITE)) {
             return refuse(Syndrome.INVALID_REQUEST);
         }
@@ -64,6 +76,7 @@ final class Responder {
         if (syndrome != Syndrome.ACK) {
             return refuse(syndrome);
         }
+        messageUnderWay = !last;
         if (last && receiveTaken) {
             finish(wqe);
         }
@@ -92,12 +105,15 @@ final class Responder {
         }
         long iova = wqe.remoteAddr + wqe.doneBytes + remote.addressOffset();
         Region region = remote.region();
-        int error = region.checkRange(iova, wqe.totalBytes - wqe.doneBytes);
-        if (error == 0) {
-            error = region.write(iova, packet, 0, length);
+        try {
+            int error = region.checkRange(iova, wqe.totalBytes - wqe.doneBytes);
+            if (error == 0) {
+                error = region.write(iova, packet, 0, length);
+            }
+            return error == 0 ? Syndrome.ACK : Syndrome.REMOTE_ACCESS;
+        } finally {
+            remote.put();
         }
-        remote.put();
-        return error == 0 ? Syndrome.ACK : Syndrome.REMOTE_ACCESS;
     }
 
     /** Bytes of a send (DP-26). */
@@ -128,26 +144,33 @@ final class Responder {
 
     /** One packet of the answer to a read: its syndrome. */
     int read(SendWqe wqe, byte[] packet, int length) {
-        if (wqe.doneBytes == 0 && (!allows(AccessFlags.REMOTE_READ) || cannotAnswer() || tooLong(wqe))) {
+        boolean asked = wqe.doneBytes == 0 || !readUnderWay;
+        if (asked && (messageUnderWay || !allows(AccessFlags.REMOTE_READ) || cannotAnswer() || tooLong(wqe))) {
             return refuse(Syndrome.INVALID_REQUEST);
         }
         if (wqe.totalBytes == 0) {
             return Syndrome.ACK;
         }
-        boolean found = wqe.doneBytes == 0
+        boolean found = asked
                 ? regions.lookupRemote(qp, wqe.rkey, AccessFlags.REMOTE_READ, remote)
                 : regions.lookupAgain(wqe.rkey, remote);
-        if (!found) {
+        if (!found || answer(wqe, packet, length, asked) != 0) {
             return refuse(Syndrome.REMOTE_ACCESS);
         }
+        readUnderWay = wqe.doneBytes + length != wqe.totalBytes;
+        return Syndrome.ACK;
+    }
+
+    /** Bytes of a region for a read; the range of all that is asked for counts once. */
+    private int answer(SendWqe wqe, byte[] packet, int length, boolean asked) {
         long iova = wqe.remoteAddr + wqe.doneBytes + remote.addressOffset();
         Region region = remote.region();
-        int error = wqe.doneBytes == 0 ? region.checkRange(iova, wqe.totalBytes) : 0;
-        if (error == 0) {
-            error = region.read(iova, packet, 0, length);
+        try {
+            int error = asked ? region.checkRange(iova, wqe.totalBytes - wqe.doneBytes) : 0;
+            return error == 0 ? region.read(iova, packet, 0, length) : error;
+        } finally {
+            remote.put();
         }
-        remote.put();
-        return error == 0 ? Syndrome.ACK : refuse(Syndrome.REMOTE_ACCESS);
     }
 
     private boolean cannotAnswer() {
@@ -160,26 +183,32 @@ final class Responder {
 
     /** An atomic: its syndrome. */
     int atomic(SendWqe wqe, AtomicWord old) {
-        if (!allows(AccessFlags.REMOTE_ATOMIC) || cannotAnswer()) {
+        if (messageUnderWay || !allows(AccessFlags.REMOTE_ATOMIC) || cannotAnswer()) {
             return refuse(Syndrome.INVALID_REQUEST);
         }
         if (!regions.lookupRemote(qp, wqe.rkey, AccessFlags.REMOTE_ATOMIC, remote)) {
             return refuse(Syndrome.REMOTE_ACCESS);
         }
-        long iova = wqe.remoteAddr + remote.addressOffset();
-        Region region = remote.region();
-        int done = Region.ATOMIC_VIOLATION;
-        if (region.checkRange(iova, Long.BYTES) == 0) {
-            done = wqe.opcode == WrOpcode.ATOMIC_FETCH_AND_ADD
-                    ? region.fetchAdd(iova, wqe.compareAdd, old)
-                    : region.compareAndSwap(iova, wqe.compareAdd, wqe.swap, old);
-        }
-        remote.put();
-        return switch (done) {
+        return switch (execute(wqe, old)) {
             case Region.ATOMIC_DONE -> Syndrome.ACK;
             case Region.ATOMIC_MISALIGNED -> refuse(Syndrome.INVALID_REQUEST);
             default -> refuse(Syndrome.REMOTE_ACCESS);
         };
+    }
+
+    private int execute(SendWqe wqe, AtomicWord old) {
+        long iova = wqe.remoteAddr + remote.addressOffset();
+        Region region = remote.region();
+        try {
+            if (region.checkRange(iova, Long.BYTES) != 0) {
+                return Region.ATOMIC_VIOLATION;
+            }
+            return wqe.opcode == WrOpcode.ATOMIC_FETCH_AND_ADD
+                    ? region.fetchAdd(iova, wqe.compareAdd, old)
+                    : region.compareAndSwap(iova, wqe.compareAdd, wqe.swap, old);
+        } finally {
+            remote.put();
+        }
     }
 
     // ---- endings

@@ -66,9 +66,11 @@ final class SgeCursor {
             return -Errno.EINVAL;
         }
         long iova = segments.addr(segment) + offset;
-        int error = in ? region.write(iova, bytes, at, chunk) : region.read(iova, bytes, at, chunk);
-        region.put();
-        return error;
+        try {
+            return in ? region.write(iova, bytes, at, chunk) : region.read(iova, bytes, at, chunk);
+        } finally {
+            region.put();
+        }
     }
 
     private void advance(int chunk) {

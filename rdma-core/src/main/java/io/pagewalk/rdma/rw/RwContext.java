@@ -232,19 +232,26 @@ public final class RwContext {
         if (regsPoint.fails()) {
             return -Errno.ENOMEM;
         }
-        long skipped = offset;
-        long remote = remoteAddr;
-        for (int done = 0; done < count; done += each) {
-            int part = Math.min(count - done, each);
-            int error = withRegion(qp, port, sg, first + done, part, skipped, remote, rkey, direction);
-            if (error != 0) {
-                putRegions(qp.rdmaMrs());
-                return error;
+        boolean prepared = false;
+        try {
+            long skipped = offset;
+            long remote = remoteAddr;
+            for (int done = 0; done < count; done += each) {
+                int part = Math.min(count - done, each);
+                int error = withRegion(qp, port, sg, first + done, part, skipped, remote, rkey, direction);
+                if (error != 0) {
+                    return error;
+                }
+                remote += lengthOfLast();
+                skipped = 0;
             }
-            remote += lengthOfLast();
-            skipped = 0;
+            prepared = true;
+            return ready(Kind.REGIONS);
+        } finally {
+            if (!prepared) {
+                undoRegions(qp.rdmaMrs());
+            }
         }
-        return ready(Kind.REGIONS);
     }
 
     /** rdma:RW-17. */
@@ -280,6 +287,14 @@ public final class RwContext {
 
     private long lengthOfLast() {
         return Objects.requireNonNull(ops.get(opCount - 1).mr).lengthBytes();
+    }
+
+    /** The last one first, so that the pool is in the order that it had. */
+    private void undoRegions(MrPool pool) {
+        while (opCount > 0) {
+            opCount--;
+            pool.put(Objects.requireNonNull(ops.get(opCount).mr));
+        }
     }
 
     private void putRegions(MrPool pool) {
@@ -338,9 +353,14 @@ public final class RwContext {
             dma.unmapSgTable(sg, direction, 0);
             return result;
         }
-        result = signature(qp, sg, meta, domains, remoteAddr, rkey, direction);
-        if (result < 0) {
-            unmap(dma, sg, meta, direction);
+        result = -Errno.EINVAL;
+        try {
+            result = signature(qp, sg, meta, domains, remoteAddr, rkey, direction);
+        } finally {
+            if (result < 0) {
+                undoRegions(qp.sigMrs());
+                unmap(dma, sg, meta, direction);
+            }
         }
         return result;
     }
@@ -371,7 +391,6 @@ public final class RwContext {
         mr.setSigDomains(domains);
         int error = FastReg.mapMrSgPi(mr, sg, sg.nents(), prot, prot == null ? 0 : prot.nents(), PAGE_BYTES);
         if (error != 0) {
-            putRegions(qp.sigMrs());
             return error < 0 ? error : -Errno.EINVAL;
         }
         long length = mr.lengthBytes();

@@ -7,6 +7,7 @@ import io.pagewalk.dma.Machine;
 import io.pagewalk.dma.memory.Addresses;
 import io.pagewalk.dma.memory.CpuMemory;
 import io.pagewalk.dma.memory.KernelLayout;
+import io.pagewalk.dma.memory.PhysRange;
 import io.pagewalk.dma.scatterlist.SgTable;
 import io.pagewalk.rdma.AccessFlags;
 import io.pagewalk.rdma.IbDevice;
@@ -60,6 +61,8 @@ public final class RxeDevice implements VerbsProvider {
     private static final int ALL_REMOTE =
             AccessFlags.REMOTE_READ | AccessFlags.REMOTE_WRITE | AccessFlags.REMOTE_ATOMIC;
     private static final int KEY_BYTE_BITS = 8;
+    private static final int PAGE_LIST_ENTRY = 8;
+    private static final long LONGEST_PAGE_LIST = 1L << 27;
 
     private final IbDevice ibDevice;
     private final RxeConfig config;
@@ -70,6 +73,7 @@ public final class RxeDevice implements VerbsProvider {
     private final Umems umems;
     private final UserMemory userMemory;
     private final CpuMemory memory;
+    private final long pageListRoom;
     private final KernelLayout layout;
     private final KernelLog.Site tooFar;
     private final FailurePoint mrPoint;
@@ -104,6 +108,9 @@ public final class RxeDevice implements VerbsProvider {
         umems = Umems.of(machine);
         userMemory = UserMemory.of(machine);
         memory = machine.cpuMemory();
+        long ramBytes =
+                machine.ram().ranges().stream().mapToLong(PhysRange::sizeBytes).sum();
+        pageListRoom = Math.min(ramBytes / PAGE_LIST_ENTRY, LONGEST_PAGE_LIST);
         layout = machine.layout();
         tooFar = machine.log().site("rxe_mr_copy");
         mrPoint = machine.failures().point("rxe.mr");
@@ -241,6 +248,11 @@ public final class RxeDevice implements VerbsProvider {
 
     FailurePoint pagesPoint() {
         return pagesPoint;
+    }
+
+    /** Whether a page list can be had at all: not when it alone would fill the machine's memory (rdma:RXE-17). */
+    boolean hasRoomForPages(long entries) {
+        return !Addresses.lessThan(pageListRoom, entries);
     }
 
     /** The physical address behind one of virtual DMA; a hole where that is no RAM. */
@@ -425,7 +437,11 @@ public final class RxeDevice implements VerbsProvider {
         if (error != 0) {
             return error;
         }
-        region.drain();
+        if (!region.drain()) {
+            ibDevice.machine()
+                    .log()
+                    .warn("__rxe_cleanup", region + " is still held, and goes nevertheless (rdma:RXE-5)");
+        }
         try {
             Umem umem = mr.umem();
             if (umem != null) {
@@ -446,7 +462,7 @@ public final class RxeDevice implements VerbsProvider {
         if (index < 0) {
             return ErrPtr.err(index);
         }
-        if (pagesPoint.fails()) {
+        if (pagesPoint.fails() || !hasRoomForPages(Integer.toUnsignedLong(maxNumSg))) {
             mrPool.remove(index);
             return ErrPtr.err(-Errno.ENOMEM);
         }

@@ -243,14 +243,10 @@ public final class RxeMr extends Mr implements Region {
         REFERENCES.decrementAndGet(this);
     }
 
-    /**
-     * Drops the first reference and waits for accesses that are under way: they are short, and none of this thread's.
-     */
-    void drain() {
+    /** Drops the first reference and waits for accesses that are under way; false when one does not end. */
+    boolean drain() {
         REFERENCES.decrementAndGet(this);
-        while (references > 0) {
-            Thread.onSpinWait();
-        }
+        return Region.awaitUnused(() -> references);
     }
 
     // ---- pages
@@ -309,7 +305,7 @@ public final class RxeMr extends Mr implements Region {
         if (first || !Addresses.lessThan(pages.limit(), needed)) {
             return true;
         }
-        if (device.pagesPoint().fails()) {
+        if (device.pagesPoint().fails() || !device.hasRoomForPages(needed)) {
             return false;
         }
         pages.setLimit(needed);
@@ -518,9 +514,14 @@ public final class RxeMr extends Mr implements Region {
             return -Errno.EFAULT;
         }
         int error = checkRange(iova, lengthBytes);
-        long last = iova + lengthBytes - 1;
-        for (long at = iova; error == 0 && !Addresses.lessThan(last, at); at = Addresses.alignDown(at, PAGE) + PAGE) {
-            error = physAddr(at) == PageList.HOLE ? -Errno.EFAULT : 0;
+        long at = iova;
+        long left = lengthBytes;
+        while (error == 0 && left != 0) {
+            long physAddr = physAddr(at);
+            error = physAddr == PageList.HOLE ? -Errno.EFAULT : 0;
+            int chunk = together(at, physAddr, (int) (Addresses.lessThan(left, PAGE) ? left : PAGE));
+            at += chunk;
+            left -= chunk;
         }
         return error;
     }

@@ -4,15 +4,19 @@ import java.util.concurrent.atomic.AtomicInteger;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A completion queue, a ring of completions that are made once. Posting and polling allocate nothing. Thread-safe.
+ * A completion queue, a ring of completions that are made once and used again. Posting and polling allocate nothing
+ * once the queue has been as full as it gets. Thread-safe.
  *
  * <p>A completion that finds the queue full is lost, and the queue says so from then on.
  */
 public final class Cq {
+    private static final int FIRST_ROOM = 16;
+
     private final VerbsDevice device;
     private final Owner owner;
-    private final WorkCompletion[] ring;
+    private final int capacity;
     private final AtomicInteger useCount = new AtomicInteger();
+    private WorkCompletion[] ring = {};
     private long head;
     private long tail;
     private long lost;
@@ -22,10 +26,20 @@ public final class Cq {
     Cq(VerbsDevice device, Owner owner, int cqe) {
         this.device = device;
         this.owner = owner;
-        ring = new WorkCompletion[cqe];
-        for (int i = 0; i < cqe; i++) {
-            ring[i] = new WorkCompletion();
+        capacity = cqe;
+        grow();
+    }
+
+    /** Makes room for twice as many, up to the capacity: a large queue is seldom full. */
+    private void grow() {
+        WorkCompletion[] more = new WorkCompletion[Math.min(capacity, Math.max(FIRST_ROOM, 2 * ring.length))];
+        int waiting = size();
+        for (int i = 0; i < more.length; i++) {
+            more[i] = i < ring.length ? ring[(int) ((head + i) % ring.length)] : new WorkCompletion();
         }
+        ring = more;
+        head = 0;
+        tail = waiting;
     }
 
     /**
@@ -52,7 +66,7 @@ public final class Cq {
      * @return as made
      */
     public int capacity() {
-        return ring.length;
+        return capacity;
     }
 
     /**
@@ -112,9 +126,12 @@ public final class Cq {
      * @param completion the completion, copied
      */
     public synchronized void post(WorkCompletion completion) {
-        if (tail - head == ring.length) {
+        if (tail - head == capacity) {
             lost++;
             return;
+        }
+        if (tail - head == ring.length) {
+            grow();
         }
         ring[(int) (tail % ring.length)].copyFrom(completion);
         tail++;

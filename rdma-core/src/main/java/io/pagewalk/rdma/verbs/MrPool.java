@@ -79,10 +79,13 @@ public final class MrPool {
      * {@code ib_mr_pool_put}. Whether the region came from this pool is not looked at (rdma:POOL-4).
      *
      * @param mr the region
+     * @throws IllegalArgumentException when it is another device's, or the region of all memory that goes with its
+     *     domain; nothing changes then
      * @throws IllegalStateException when it is in a pool already, which would corrupt the kernel's list, or was
      *     destroyed; nothing changes then
      */
     public void put(Mr mr) {
+        pd.device().requirePoolable(mr);
         VerbsDevice.requireAlive(mr.isDestroyed(), mr);
         synchronized (shared) {
             if (mr.isPooled()) {

@@ -78,7 +78,8 @@ public class Pd {
     }
 
     /**
-     * The region behind {@link #localDmaLkey()}, of a device that has no such key of its own.
+     * The region behind {@link #unsafeGlobalRkey()}, and behind {@link #localDmaLkey()} of a device that has no such
+     * key of its own.
      *
      * @return the region, or null
      */
@@ -107,9 +108,11 @@ public class Pd {
         localDmaLkey = lkey;
     }
 
-    final void setInternalMr(Mr mr, boolean globalRkey) {
+    final void setInternalMr(Mr mr, boolean localLkey, boolean globalRkey) {
         internalMr = mr;
-        localDmaLkey = mr.lkey();
+        if (localLkey) {
+            localDmaLkey = mr.lkey();
+        }
         unsafeGlobalRkey = globalRkey ? mr.rkey() : 0;
     }
 

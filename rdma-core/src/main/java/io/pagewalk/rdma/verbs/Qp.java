@@ -126,9 +126,15 @@ public abstract class Qp {
         useCount.incrementAndGet();
     }
 
-    /** Gives back what {@link #use} took. */
+    /**
+     * Gives back what {@link #use} took.
+     *
+     * @throws IllegalStateException when nothing was taken; nothing changes then
+     */
     public final void unuse() {
-        useCount.decrementAndGet();
+        if (useCount.getAndUpdate(n -> Math.max(n - 1, 0)) == 0) {
+            throw new IllegalStateException(this + " has no use to give back");
+        }
     }
 
     /**

@@ -10,8 +10,8 @@ import io.pagewalk.rdma.AccessFlags;
  * @param maxDestRdAtomic how many reads and atomics of the peer are answered at once; 0 answers none
  * @param retryCount how often a request without an answer is sent again
  * @param rnrRetry how often a request that finds no receive is sent again; 7 for ever
- * @param rnrTimerNanos how long the peer shall wait when no receive is posted here
- * @param timeoutNanos how long to wait for an answer
+ * @param rnrTimerNanos how long the peer shall wait when no receive is posted here; 10 us at least are waited
+ * @param timeoutNanos how long to wait for an answer; 4.096 us at least are waited
  */
 public record QpAttributes(
         int access,

@@ -2,11 +2,13 @@ package io.pagewalk.rdma.verbs;
 
 import java.util.ArrayList;
 import java.util.EnumMap;
+import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.NavigableMap;
 import java.util.TreeMap;
+import java.util.function.BiConsumer;
 import java.util.function.LongSupplier;
 
 /**
@@ -63,6 +65,7 @@ public final class Restrack {
     /** The objects of one kind. */
     private static final class Table {
         private final NavigableMap<Integer, Entry> entries = new TreeMap<>(Integer::compareUnsigned);
+        private final Map<Integer, Object> objects = new HashMap<>();
         private int next;
 
         int nextId() {
@@ -113,12 +116,34 @@ public final class Restrack {
         return entry;
     }
 
+    /** A region, of which more is told than that it is there. */
+    synchronized Entry add(Mr mr) {
+        Entry entry = add(Kind.MR, mr.pd().owner(), mr::pinnedPages);
+        mrs.objects.put(entry.id(), mr);
+        return entry;
+    }
+
+    /** A window, likewise. */
+    synchronized Entry add(Mw mw) {
+        Entry entry = add(Kind.MW, mw.pd().owner(), () -> 0);
+        mws.objects.put(entry.id(), mw);
+        return entry;
+    }
+
+    /** Asks what was added; in the order of their numbers. */
+    synchronized <T> void forEach(Kind kind, Class<T> type, BiConsumer<Entry, T> visitor) {
+        Table table = table(kind);
+        table.entries.forEach((id, entry) -> visitor.accept(entry, type.cast(table.objects.get(id))));
+    }
+
     synchronized void restore(Entry entry) {
         table(entry.kind()).entries.put(entry.id(), entry);
     }
 
     synchronized void remove(Entry entry) {
-        table(entry.kind()).entries.remove(entry.id());
+        Table table = table(entry.kind());
+        table.entries.remove(entry.id());
+        table.objects.remove(entry.id());
     }
 
     /**

@@ -1,6 +1,7 @@
 package io.pagewalk.rdma.verbs;
 
 import io.pagewalk.dma.DmaDirection;
+import io.pagewalk.dma.KernelBugException;
 import java.util.Locale;
 import java.util.Set;
 
@@ -101,12 +102,16 @@ public final class RwRules {
      * @param maxPages how many pages the transfer has at most
      * @return contexts
      * @throws IllegalArgumentException when the number of pages is negative
+     * @throws KernelBugException when the device has no segments, or regions of no page
      */
     public int mrFactor(int port, int maxPages) {
         if (maxPages < 0) {
             throw new IllegalArgumentException("a transfer of " + maxPages + " pages");
         }
         int each = canUseMr(port) ? pageListLen(false) : provider.attributes().maxSgeRd();
+        if (each == 0) {
+            throw new KernelBugException("divide error: a context moves no page on port " + port + " (rdma:RW-8)");
+        }
         return (int) (((long) maxPages + each - 1) / each);
     }
 

@@ -479,6 +479,7 @@ public final class SendWr {
      * @throws IndexOutOfBoundsException when they do not fit
      */
     public void copyInline(byte[] dst) {
+        Objects.checkFromIndexSize(0, inlineBytes, dst.length);
         System.arraycopy(inline, 0, dst, 0, inlineBytes);
     }
 

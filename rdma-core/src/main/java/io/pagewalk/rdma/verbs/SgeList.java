@@ -9,6 +9,10 @@ import java.util.Objects;
  */
 public final class SgeList {
     private static final int FIRST = 4;
+
+    /** More than any device takes: lists with more segments grow to them. */
+    private static final int MOST_AHEAD = 256;
+
     private static final long U32 = 0xffff_ffffL;
 
     private long[] addrs = new long[FIRST];
@@ -22,14 +26,14 @@ public final class SgeList {
     /**
      * Makes a list with room.
      *
-     * @param segments how many segments it takes without growing
+     * @param segments how many segments it takes without growing, up to 256
      * @throws IllegalArgumentException when the number is negative
      */
     public SgeList(int segments) {
         if (segments < 0) {
             throw new IllegalArgumentException(segments + " segments");
         }
-        grow(segments);
+        grow(Math.min(segments, MOST_AHEAD));
     }
 
     /** Empties it. */
@@ -94,9 +98,10 @@ public final class SgeList {
      *
      * @param i from 0
      * @return the address
+     * @throws IndexOutOfBoundsException when there is no such segment
      */
     public long addr(int i) {
-        return addrs[i];
+        return addrs[Objects.checkIndex(i, count)];
     }
 
     /**
@@ -104,9 +109,10 @@ public final class SgeList {
      *
      * @param i from 0
      * @return bytes, below 2^32
+     * @throws IndexOutOfBoundsException when there is no such segment
      */
     public long lengthBytes(int i) {
-        return lengths[i];
+        return lengths[Objects.checkIndex(i, count)];
     }
 
     /**
@@ -114,9 +120,10 @@ public final class SgeList {
      *
      * @param i from 0
      * @return the key
+     * @throws IndexOutOfBoundsException when there is no such segment
      */
     public int lkey(int i) {
-        return lkeys[i];
+        return lkeys[Objects.checkIndex(i, count)];
     }
 
     /**

@@ -193,6 +193,9 @@ public final class UverbsFile {
      * @param pdHandle with PD, the domain
      * @param access with ACCESS, the rights
      * @return 0, or a negated errno with nothing changed
+     * @throws IllegalArgumentException when the process is of another machine; nothing changes then
+     * @throws IllegalStateException when the process has exited; nothing changes then
+     * @throws IndexOutOfBoundsException when there is no such CPU; nothing changes then
      */
     public synchronized int reregMr(
             int cpu,
@@ -257,6 +260,7 @@ public final class UverbsFile {
         if (!device.provider().ops().contains(ProviderOp.REREG_USER_MR)) {
             return -Errno.EOPNOTSUPP;
         }
+        requireCaller(cpu, process);
         Pd oldPd = mr.pd();
         ErrPtr<Mr> answer =
                 device.provider().reregUserMr(mr, flags, cpu, process, userAddr, lengthBytes, hcaVa, access, newPd);
@@ -270,6 +274,17 @@ public final class UverbsFile {
             handles.replace(mrHandle, answer.value());
         }
         return 0;
+    }
+
+    /** Before a provider gives up the old registration for a new one that cannot be. */
+    private void requireCaller(int cpu, Process process) {
+        device.ibDevice().dma(cpu);
+        if (process.machine() != device.machine()) {
+            throw new IllegalArgumentException(process + " is of another machine than " + device);
+        }
+        if (process.hasExited()) {
+            throw new IllegalStateException(process + " registers nothing any more");
+        }
     }
 
     /**
@@ -302,7 +317,7 @@ public final class UverbsFile {
     }
 
     /**
-     * Registers a buffer shared between devices; no provider here can (rdma:UV-7).
+     * Registers a buffer shared between devices (rdma:UV-7); neither rxe nor the adapters here can.
      *
      * @param pdHandle the domain
      * @param fd the buffer
@@ -310,7 +325,8 @@ public final class UverbsFile {
      * @param lengthBytes length, unsigned
      * @param iova the address that it gets for the peer
      * @param access rights
-     * @return -EOPNOTSUPP of a provider without such; -EINVAL; -ENOENT
+     * @return the handle; -EOPNOTSUPP of a provider without such; -EINVAL for other offsets in the page or rights that
+     *     such a buffer cannot give; -ENOENT or -EINVAL for a handle; or what the provider answered
      */
     public synchronized int regDmabufMr(int pdHandle, int fd, long offset, long lengthBytes, long iova, int access) {
         if (!device.provider().ops().contains(ProviderOp.REG_DMABUF_MR)) {
@@ -327,7 +343,7 @@ public final class UverbsFile {
         if (pd == null) {
             return handles.missing(pdHandle);
         }
-        return handles.add(device.provider().regDmabufMr(pd, fd, offset, lengthBytes, iova, access));
+        return handles.add(device.regDmabufChecked(pd, fd, offset, lengthBytes, iova, access));
     }
 
     // ---- windows

@@ -24,14 +24,13 @@ public final class VerbsDevice {
     private final VerbsProvider provider;
     private final Restrack restrack = new Restrack();
     private final FailurePoint pdPoint;
-    private final FailurePoint cqPoint;
     private final FailurePoint sigPoint;
     private final RwRules rwRules;
     private final KernelQps kernelQps;
-    private int cqs;
+    private final CompletionQueues cqs;
 
     /**
-     * Registers a device.
+     * Registers a device. What it holds is part of the machine's {@link Machine#held} from then on.
      *
      * @param provider its driver
      */
@@ -39,10 +38,11 @@ public final class VerbsDevice {
         this.provider = Objects.requireNonNull(provider, "provider");
         Machine machine = provider.ibDevice().machine();
         pdPoint = machine.failures().point("ib.pd");
-        cqPoint = machine.failures().point("ib.cq");
         sigPoint = machine.failures().point("ib.sig_attrs");
+        cqs = new CompletionQueues(this);
         rwRules = new RwRules(provider);
         kernelQps = new KernelQps(this, rwRules);
+        machine.addHeldSource(new HeldVerbs(name(), restrack));
     }
 
     /**
@@ -157,16 +157,18 @@ public final class VerbsDevice {
         if (global) {
             machine().log().message("ib_alloc_pd", "enabling unsafe global rkey for " + pd.owner() + " (rdma:PD-3)");
         }
-        if (provider.hasLocalDmaLkey()) {
+        boolean hasOwn = provider.hasLocalDmaLkey();
+        if (hasOwn) {
             pd.setLocalDmaLkey(provider.attributes().localDmaLkey());
-            if (!global) {
-                return 0;
-            }
         }
-        int access = AccessFlags.LOCAL_WRITE | (global ? AccessFlags.REMOTE_READ | AccessFlags.REMOTE_WRITE : 0);
+        int access = (hasOwn ? 0 : AccessFlags.LOCAL_WRITE)
+                | (global ? AccessFlags.REMOTE_READ | AccessFlags.REMOTE_WRITE : 0);
+        if (access == 0) {
+            return 0;
+        }
         ErrPtr<Mr> mr = provider.getDmaMr(pd, access);
         if (!mr.isErr()) {
-            pd.setInternalMr(mr.value(), global);
+            pd.setInternalMr(mr.value(), !hasOwn, global);
         }
         return mr.error();
     }
@@ -177,10 +179,11 @@ public final class VerbsDevice {
      * @param pd the domain
      * @param cpu who calls
      * @return 0, or what the provider answered, with the domain alive and the kernel warned
+     * @throws IllegalArgumentException when it is another device's; nothing changes then
      * @throws IllegalStateException when it was destroyed already; nothing changes then
      */
     public int deallocPd(Pd pd, int cpu) {
-        requireAlive(pd.isDestroyed(), pd);
+        requireUsable(pd);
         ibDevice().dma(cpu);
         warnOfUsers(pd);
         Restrack.Entry entry = pd.tracked();
@@ -256,9 +259,18 @@ public final class VerbsDevice {
         return made;
     }
 
+    /** Behind the checks of user space; the provider sets address and length (rdma:UV-7). */
+    ErrPtr<Mr> regDmabufChecked(Pd pd, int fd, long offset, long lengthBytes, long iova, int access) {
+        ErrPtr<Mr> made = provider.regDmabufMr(pd, fd, offset, lengthBytes, iova, access);
+        if (!made.isErr()) {
+            track(made.value());
+        }
+        return made;
+    }
+
     void track(Mr mr) {
         mr.pd().use();
-        mr.setTracked(restrack.add(Restrack.Kind.MR, mr.pd().owner(), mr::pinnedPages));
+        mr.setTracked(restrack.add(mr));
     }
 
     /**
@@ -267,12 +279,17 @@ public final class VerbsDevice {
      * @param mr the region
      * @param cpu who calls
      * @return 0, or what the provider answered: the region lives then, but is no longer in the table (rdma:MR-4)
-     * @throws IllegalStateException when it was destroyed already; nothing changes then
+     * @throws IllegalArgumentException when it is another device's, or the region of all memory that goes with its
+     *     domain (rdma:PD-4); nothing changes then
+     * @throws IllegalStateException when it was destroyed already, or waits in a pool (rdma:POOL-5); nothing changes
+     *     then
      */
     public int deregMr(Mr mr, int cpu) {
-        requireAlive(mr.isDestroyed(), mr);
-        ibDevice().dma(cpu);
         Pd pd = mr.pd();
+        requireMine(pd.device(), mr);
+        requireAlive(mr.isDestroyed(), mr);
+        requireFree(mr);
+        ibDevice().dma(cpu);
         untrack(mr.tracked());
         mr.setTracked(null);
         int error = provider.deregMr(mr, cpu);
@@ -282,6 +299,26 @@ public final class VerbsDevice {
             pd.unuse();
         }
         return error;
+    }
+
+    /** Of this device, and not the region of all memory of a domain. */
+    void requirePoolable(Mr mr) {
+        requireMine(mr.pd().device(), mr);
+        requireNotInternal(mr);
+    }
+
+    private static void requireNotInternal(Mr mr) {
+        if (mr.pd().internalMr() == mr) {
+            throw new IllegalArgumentException(mr + " goes with its " + mr.pd() + " (rdma:PD-4)");
+        }
+    }
+
+    /** Not one that somebody else will end. */
+    private static void requireFree(Mr mr) {
+        requireNotInternal(mr);
+        if (mr.isPooled()) {
+            throw new IllegalStateException(mr + " waits in a pool, which ends it (rdma:POOL-5)");
+        }
     }
 
     /** The provider changed a region: the core follows (rdma:UV-3). */
@@ -309,8 +346,11 @@ public final class VerbsDevice {
      * @param flags how
      * @param numSge for how many segments
      * @return 0, -EOPNOTSUPP, or what the provider answered (rdma:MR-6)
+     * @throws IllegalArgumentException when the domain is another device's; nothing changes then
+     * @throws IllegalStateException when it was destroyed already; nothing changes then
      */
     public int adviseMr(Pd pd, int advice, int flags, int numSge) {
+        requireUsable(pd);
         if (!provider.ops().contains(ProviderOp.ADVISE_MR)) {
             return -Errno.EOPNOTSUPP;
         }
@@ -338,7 +378,7 @@ public final class VerbsDevice {
         ErrPtr<Mw> made = provider.allocMw(pd, type);
         if (!made.isErr()) {
             pd.use();
-            made.value().setTracked(restrack.add(Restrack.Kind.MW, pd.owner(), () -> 0));
+            made.value().setTracked(restrack.add(made.value()));
         }
         return made;
     }
@@ -348,9 +388,11 @@ public final class VerbsDevice {
      *
      * @param mw the window
      * @return 0, or what the provider answered
+     * @throws IllegalArgumentException when it is another device's; nothing changes then
      * @throws IllegalStateException when it was destroyed already; nothing changes then
      */
     public int deallocMw(Mw mw) {
+        requireMine(mw.pd().device(), mw);
         requireAlive(mw.isDestroyed(), mw);
         int error = provider.deallocMw(mw);
         if (error == 0) {
@@ -371,31 +413,7 @@ public final class VerbsDevice {
      * @return the queue; -EINVAL for a number that it cannot be, or more queues than may be; -ENOMEM
      */
     public ErrPtr<Cq> createCq(Owner owner, int cqe) {
-        Objects.requireNonNull(owner, "owner");
-        if (cqe <= 0 || cqe > attributes().maxCqe()) {
-            return ErrPtr.err(-Errno.EINVAL);
-        }
-        if (cqPoint.fails()) {
-            return ErrPtr.err(-Errno.ENOMEM);
-        }
-        if (!countCq()) {
-            return ErrPtr.err(-Errno.EINVAL);
-        }
-        Cq cq = new Cq(this, owner, cqe);
-        cq.setTracked(restrack.add(Restrack.Kind.CQ, owner, () -> 0));
-        return ErrPtr.of(cq);
-    }
-
-    private synchronized boolean countCq() {
-        if (cqs == attributes().maxCq()) {
-            return false;
-        }
-        cqs++;
-        return true;
-    }
-
-    private synchronized void discountCq() {
-        cqs--;
+        return cqs.create(owner, cqe);
     }
 
     /**
@@ -403,17 +421,12 @@ public final class VerbsDevice {
      *
      * @param cq the queue
      * @return 0, or -EBUSY while a queue pair uses it (rdma:PD-7)
+     * @throws IllegalArgumentException when it is another device's; nothing changes then
      * @throws IllegalStateException when it was destroyed already; nothing changes then
      */
     public int destroyCq(Cq cq) {
-        requireAlive(cq.isDestroyed(), cq);
-        if (cq.useCount() != 0) {
-            return -Errno.EBUSY;
-        }
-        cq.markDestroyed();
-        untrack(cq.tracked());
-        discountCq();
-        return 0;
+        requireUsable(cq);
+        return cqs.destroy(cq);
     }
 
     /**
@@ -438,9 +451,11 @@ public final class VerbsDevice {
      *
      * @param qp the queue pair
      * @return 0; -EBUSY while something uses it; or what the provider answered
+     * @throws IllegalArgumentException when it is another device's; nothing changes then
      * @throws IllegalStateException when it was destroyed already; nothing changes then
      */
     public int destroyQp(Qp qp) {
+        requireMine(qp.pd().device(), qp);
         requireAlive(qp.isDestroyed(), qp);
         return kernelQps.destroy(qp);
     }
@@ -458,17 +473,19 @@ public final class VerbsDevice {
     }
 
     void requireUsable(Pd pd) {
-        if (pd.device() != this) {
-            throw new IllegalArgumentException(pd + " is not of " + name());
-        }
+        requireMine(pd.device(), pd);
         requireAlive(pd.isDestroyed(), pd);
     }
 
     private void requireUsable(Cq cq) {
-        if (cq.device() != this) {
-            throw new IllegalArgumentException(cq + " is not of " + name());
-        }
+        requireMine(cq.device(), cq);
         requireAlive(cq.isDestroyed(), cq);
+    }
+
+    private void requireMine(VerbsDevice device, Object object) {
+        if (device != this) {
+            throw new IllegalArgumentException(object + " is not of " + name());
+        }
     }
 
     static void requireAlive(boolean destroyed, Object object) {

@@ -84,7 +84,8 @@ public interface VerbsProvider {
     int deallocPd(Pd pd);
 
     /**
-     * {@code get_dma_mr}: a region of all memory, by DMA address. Only asked of providers without LOCAL_DMA_LKEY.
+     * {@code get_dma_mr}: a region of all memory, by DMA address. A provider with LOCAL_DMA_LKEY is asked only for
+     * domains with {@link Pd#UNSAFE_GLOBAL_RKEY}.
      *
      * @param pd the domain
      * @param access rights, of {@link io.pagewalk.rdma.AccessFlags}

@@ -1,6 +1,7 @@
 package io.pagewalk.rdma.i40iw;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.pagewalk.dma.DeviceConfig;
 import io.pagewalk.dma.DmaDirection;
@@ -19,13 +20,16 @@ import io.pagewalk.rdma.verbs.Owner;
 import io.pagewalk.rdma.verbs.Pd;
 import io.pagewalk.rdma.verbs.QpAttributes;
 import io.pagewalk.rdma.verbs.QpInit;
+import io.pagewalk.rdma.verbs.QpState;
 import io.pagewalk.rdma.verbs.SendWr;
 import io.pagewalk.rdma.verbs.VerbsDevice;
+import io.pagewalk.rdma.verbs.WcStatus;
 import io.pagewalk.rdma.verbs.WorkCompletion;
 import java.util.Arrays;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** From a stag to bytes: what an adapter reaches, and what it refuses. */
@@ -274,6 +278,51 @@ class I40iwDataPathTest {
                 .isEqualTo("REM_ACCESS_ERR");
         assertThat(machine.faults().recent().get(0).dmaAddr())
                 .isEqualTo(fast.list().leafIndex(0) & -PAGE);
+    }
+
+    /** A fast region of the peer's whose list is unmapped already, and a write to it. */
+    private Mr writeToWhatIsUnmapped() {
+        open("iommu-strict", I40iwConfig.x722(Generation.IRDMA));
+        SgTable sg = new SgTable(1).add(machine.pages().allocPages(Zone.NORMAL, 1), 2 * PAGE);
+        device.ibDevice().dma().mapSgTable(sg, DmaDirection.FROM_DEVICE, 0);
+        Mr fast = FastReg.allocMr(pd, MrType.MEM_REG, 2).value();
+        FastReg.mapMrSg(fast, sg, 1, 0, PAGE);
+        assertThat(post(wr.regMr(1, fast, fast.lkey(), LW | RW))).isEqualTo("SUCCESS");
+        device.ibDevice().dma().unmapSgTable(sg, DmaDirection.FROM_DEVICE, 0);
+        long addr = memory(1);
+        wr.write(7, fast.iova(), fast.rkey()).sge(addr, 8, reg(addr, 1, addr, 0).lkey());
+        return fast;
+    }
+
+    @ParameterizedTest
+    @EnumSource(
+            value = QpState.class,
+            names = {"ERR", "RESET"})
+    @DisplayName("rdma:DP-5: who is told of a fault may move the queue pair whose request it was")
+    void aFaultHandlerMayMoveTheQueuePair(QpState next) {
+        writeToWhatIsUnmapped();
+        machine.faults().onFault(fault -> left.modify(next, QpAttributes.usual()));
+        assertThat(left.postSend(wr.signaled())).isZero();
+        assertThat(cq.size()).as("flushed once, or forgotten").isEqualTo(next == QpState.ERR ? 1 : 0);
+        if (cq.poll(completion) == 1) {
+            assertThat(completion).hasToString("request 7 of queue pair " + left.qpNum() + ": WR_FLUSH_ERR");
+        }
+        assertThat(left.state()).isEqualTo(next);
+        assertThat(left.postedSends()).isZero();
+        assertThat(right.state()).isEqualTo(QpState.ERR);
+    }
+
+    @Test
+    void aFaultHandlerThatThrowsLeavesNothingHeld() {
+        Mr fast = writeToWhatIsUnmapped();
+        machine.faults().onFault(fault -> {
+            throw new IllegalStateException("seen");
+        });
+        assertThatThrownBy(() -> left.postSend(wr.signaled())).hasMessage("seen");
+        assertThat(cq.poll(completion)).isOne();
+        assertThat(completion.status()).isEqualTo(WcStatus.WR_FLUSH_ERR);
+        assertThat(device.deregMr(fast, 0)).isZero();
+        assertThat(machine.log().warnCount()).as("nobody held it").isZero();
     }
 
     @Test

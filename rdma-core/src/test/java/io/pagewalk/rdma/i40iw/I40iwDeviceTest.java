@@ -455,9 +455,31 @@ class I40iwDeviceTest {
         assertThat(mr.isRegistered()).isFalse();
         assertThat(pinsHeld()).isZero();
         assertThat(held()).isEqualTo("stags 1, PBLEs 0, commands 0");
+        assertThat(rereg(mr, ReregFlags.ACCESS, 0, 0, LW, null).error())
+                .as("there is no memory to which the stag could lead")
+                .isEqualTo(-Errno.EINVAL);
+        assertThat(mr.isRegistered()).isFalse();
         driver.commands().take();
         assertThat(device.deregMr(mr, 0)).as("needs no command").isZero();
         assertThat(driver.stags().inUse()).isZero();
+    }
+
+    @Test
+    @DisplayName("rdma:QRK-24 a region that lost its memory gets other memory under its stag")
+    void aRegionWithoutMemoryIsFilledAgain() {
+        open(x722(Generation.IRDMA));
+        I40iwMr mr = (I40iwMr) register(scattered(4), 4 * PAGE, LW).value();
+        assertThat(rereg(mr, ReregFlags.TRANS, 0x1000, PAGE, 0, null).error()).isEqualTo(-Errno.EFAULT);
+        assertThat(rereg(mr, ReregFlags.TRANS, scattered(3), 3 * PAGE, 0, null).value())
+                .isSameAs(mr);
+        assertThat(mr.isRegistered()).isTrue();
+        assertThat(pinsHeld()).isEqualTo(3);
+        assertThat(rereg(mr, ReregFlags.ACCESS, 0, 0, LW | AccessFlags.REMOTE_READ, null)
+                        .value())
+                .isSameAs(mr);
+        assertThat(device.deregMr(mr, 0)).isZero();
+        assertThat(held()).isEqualTo(NOTHING);
+        assertThat(pinsHeld()).isZero();
     }
 
     @Test
@@ -507,6 +529,7 @@ class I40iwDeviceTest {
         assertThat(pd.localDmaLkey()).isZero();
         Pd global = device.allocPd(Pd.UNSAFE_GLOBAL_RKEY, "test").value();
         assertThat(global.unsafeGlobalRkey()).isNotZero();
+        assertThat(global.localDmaLkey()).as("still the device's own").isZero();
         assertThat(driver.stags().inUse()).isEqualTo(1);
         machine.failures().failNth("i40iw.cqp_command", 1);
         assertThat(device.allocPd(Pd.UNSAFE_GLOBAL_RKEY, "test").error())

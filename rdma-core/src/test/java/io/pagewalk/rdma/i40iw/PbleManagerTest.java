@@ -119,7 +119,7 @@ class PbleManagerTest {
     }
 
     @Test
-    @DisplayName("rdma:PBLE-7: too long for a run, a list has leaves of 512 whose indexes stand in its root")
+    @DisplayName("rdma:PBLE-7, PBLE-10: too long for a run, a list has leaves of 512 whose indexes stand in its root")
     void aListTooLongForARunHasLeaves() {
         PbleManager pbles = manager(0, 8 * 512); // one page is less than a segment: 8 pages
         PbleAllocation hole = new PbleAllocation();

@@ -10,6 +10,7 @@ import java.util.Objects;
 /** A small machine with one process, and what tests of process memory say often. */
 final class World implements AutoCloseable {
     static final long PAGE = 4096;
+    static final long HUGE = 512 * PAGE;
     static final int R = Mmap.PROT_READ;
     static final int W = Mmap.PROT_WRITE;
     static final int RW = R | W;
@@ -88,6 +89,29 @@ final class World implements AutoCloseable {
     /** What a device reads of a page that it was given. */
     long deviceReads(long pfn) {
         return machine.memory().getLong(pfn * PAGE);
+    }
+
+    /** The page-table entry of an address. */
+    long pte(long address) {
+        return pte(process, address);
+    }
+
+    static long pte(Process process, long address) {
+        return process.addressSpace().table().get(address / PAGE);
+    }
+
+    /** Memory of huge pages, at a place that is a multiple of their size. */
+    long huge(int hugePages, UserFile.Opened file, int flags, int firstHugePage) {
+        long address = process.mmap(0, hugePages * HUGE, RW, flags, file, firstHugePage * HUGE);
+        assertThat(address).isPositive();
+        return address;
+    }
+
+    /** Private anonymous memory of one huge page, which begins with the number 1. */
+    long touchedHuge() {
+        long address = process.mmap(0, HUGE, RW, Mmap.MAP_PRIVATE | Mmap.MAP_ANONYMOUS | Mmap.MAP_HUGETLB, null, 0);
+        process.putLong(address, 1);
+        return address;
     }
 
     void countFromHere() {

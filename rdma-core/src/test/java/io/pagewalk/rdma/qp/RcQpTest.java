@@ -385,6 +385,11 @@ class RcQpTest {
         reconnect(QpAttributes.usual());
         post(world.wr.localInv(2, 0x7fff00));
         assertThat(world.completions()).containsExactly("2 MW_BIND_ERR");
+        reconnect(QpAttributes.usual());
+        post(from(world.wr.readWithInv(3, far, remote.rkey()), 0, 8));
+        assertThat(world.completions())
+                .as("DP-6: no packet was to be filled, as there is none on the wire")
+                .containsExactly("3 LOC_QP_OP_ERR");
     }
 
     @Test

@@ -3,8 +3,10 @@ package io.pagewalk.rdma.rw;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.pagewalk.dma.Errno;
+import io.pagewalk.dma.KernelBugException;
 import io.pagewalk.dma.KernelLog;
 import io.pagewalk.rdma.mm.Process;
 import io.pagewalk.rdma.verbs.ErrPtr;
@@ -364,6 +366,12 @@ class MrPoolTest {
                 .as("saturates")
                 .isEqualTo(-1);
         assertThatIllegalArgumentException().isThrownBy(() -> rules.mrFactor(1, -1));
+        world.provider.pages = 0;
+        assertThatThrownBy(() -> rules.mrFactor(1, 9))
+                .isInstanceOf(KernelBugException.class)
+                .hasMessageContaining("divide error");
+        world.provider.maxSgeRd = 0;
+        assertThatThrownBy(() -> rules.mrFactor(2, 0)).hasMessageContaining("on port 2 (rdma:RW-8)");
     }
 
     @Test

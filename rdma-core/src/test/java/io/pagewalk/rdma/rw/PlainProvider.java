@@ -49,8 +49,14 @@ final class PlainProvider implements VerbsProvider {
     int nextKey = 1;
     /** What is taken off the number of segments that a region covers. */
     int mapsTooFew;
+    /** Of which call on mapping throws; 0 for never. */
+    int mapThrowsAt;
+    /** What rights regions of all memory were asked for with. */
+    final List<Integer> dmaMrAccess = new ArrayList<>();
     /** What was allocated, in order: the type and its sizes. */
     final List<String> allocated = new ArrayList<>();
+    /** All regions that were made, in order. */
+    final List<PlainMr> regions = new ArrayList<>();
 
     PlainProvider(IbDevice ibDevice) {
         this.ibDevice = ibDevice;
@@ -231,7 +237,9 @@ final class PlainProvider implements VerbsProvider {
             return ErrPtr.err(-Errno.ENOMEM);
         }
         liveMrs++;
-        return ErrPtr.of(new PlainMr(pd, type, nextKey++ << 8, maxPages));
+        PlainMr mr = new PlainMr(pd, type, nextKey++ << 8, maxPages);
+        regions.add(mr);
+        return ErrPtr.of(mr);
     }
 
     @Override
@@ -245,12 +253,35 @@ final class PlainProvider implements VerbsProvider {
     }
 
     @Override
+    public ErrPtr<Mr> getDmaMr(Pd pd, int access) {
+        dmaMrAccess.add(access);
+        return made(pd, MrType.DMA, 0, "DMA");
+    }
+
+    @Override
+    public ErrPtr<Mr> regDmabufMr(Pd pd, int fd, long offset, long lengthBytes, long iova, int access) {
+        ErrPtr<Mr> made = made(pd, MrType.USER, 0, "dmabuf " + fd + " " + offset);
+        if (!made.isErr()) {
+            ((PlainMr) made.value()).mapPi(iova, lengthBytes, 0);
+        }
+        return made;
+    }
+
+    private void throwIfAsked() {
+        if (mapThrowsAt > 0 && --mapThrowsAt == 0) {
+            throw new IllegalStateException("a driver's bug");
+        }
+    }
+
+    @Override
     public int mapMrSg(Mr mr, SgTable sg, int first, int nents, int sgOffset) {
+        throwIfAsked();
         return ((PlainMr) mr).map(sg, first, nents, sgOffset) - mapsTooFew;
     }
 
     @Override
     public int mapMrSgPi(Mr mr, @Nullable SgTable data, int dataNents, @Nullable SgTable meta, int metaNents) {
+        throwIfAsked();
         long length = 0;
         for (int i = 0; data != null && i < dataNents; i++) {
             length += data.dmaLengthBytes(i);

@@ -17,6 +17,8 @@ import io.pagewalk.rdma.verbs.RwInit;
 import io.pagewalk.rdma.verbs.SendWr;
 import io.pagewalk.rdma.verbs.SigDomains;
 import io.pagewalk.rdma.verbs.SigType;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Objects;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
@@ -327,6 +329,57 @@ class RwContextTest {
         SgTable gap = RwWorld.list(0x800, 0x1000);
         assertThat(init(qp, gap, 0, READ)).as("a gap inside a page").isEqualTo(-Errno.EINVAL);
         assertThat(qp.rdmaMrs().size()).isEqualTo(2);
+    }
+
+    private static List<Integer> order(PlainQp qp) {
+        List<Mr> out = new ArrayList<>();
+        for (Mr mr = qp.rdmaMrs().get(); mr != null; mr = qp.rdmaMrs().get()) {
+            out.add(mr);
+        }
+        for (int i = out.size() - 1; i >= 0; i--) {
+            qp.rdmaMrs().put(out.get(i));
+        }
+        return out.stream().map(Mr::lkey).toList();
+    }
+
+    @Test
+    @DisplayName("rdma:RW-16 what fails leaves the pool in its order, whichever step it was")
+    void aTransferThatFailsLeavesThePoolInItsOrder() {
+        PlainQp qp = iwarp(3);
+        List<Integer> before = order(qp);
+        assertThat(before).containsExactly(0x100, 0x200, 0x300);
+        assertThat(init(qp, RwWorld.pages(4 * 256), 0, READ)).isEqualTo(-Errno.EAGAIN);
+        assertThat(order(qp)).isEqualTo(before);
+        SgTable gapInTheThird = RwWorld.pages(2 * 256 + 2);
+        gapInTheThird.resize(2 * 256, 0, 0x800);
+        assertThat(init(qp, gapInTheThird, 0, READ)).isEqualTo(-Errno.EINVAL);
+        assertThat(order(qp)).isEqualTo(before);
+        assertThat(qp.mrsUsed()).isZero();
+    }
+
+    @Test
+    void aDriverThatThrowsLeavesNothingHeldAndTheContextUsable() {
+        PlainQp qp = iwarp(3);
+        List<Integer> before = order(qp);
+        world.provider.mapThrowsAt = 2;
+        assertThatIllegalStateException()
+                .isThrownBy(() -> init(qp, RwWorld.pages(600), 0, READ))
+                .withMessage("a driver's bug");
+        assertThat(qp.mrsUsed()).isZero();
+        assertThat(order(qp)).isEqualTo(before);
+        assertThat(context.operations()).isZero();
+        assertThat(init(qp, RwWorld.pages(3), 0, READ))
+                .as("one operation of two requests")
+                .isEqualTo(2);
+
+        use(new RwWorld());
+        PlainQp signing = signing();
+        world.provider.mapThrowsAt = 1;
+        assertThatIllegalStateException()
+                .isThrownBy(() -> initSignature(signing, RwWorld.pages(1), new SgTable(1), BOTH));
+        assertThat(signing.mrsUsed()).isZero();
+        assertThat(initSignature(signing, RwWorld.pages(1), new SgTable(1), BOTH))
+                .isEqualTo(2);
     }
 
     @Test

@@ -4,12 +4,14 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.pagewalk.dma.DmaDirection;
 import io.pagewalk.dma.scatterlist.SgTable;
+import io.pagewalk.rdma.rw.PlainProvider.PlainMr;
 import io.pagewalk.rdma.rw.PlainProvider.PlainQp;
 import io.pagewalk.rdma.verbs.Mr;
 import io.pagewalk.rdma.verbs.MrType;
 import io.pagewalk.rdma.verbs.RwInit;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.Deque;
 import java.util.HashSet;
 import java.util.List;
@@ -18,6 +20,7 @@ import net.jqwik.api.ForAll;
 import net.jqwik.api.Property;
 import net.jqwik.api.constraints.IntRange;
 import net.jqwik.api.constraints.Size;
+import net.jqwik.api.statistics.Statistics;
 
 /** Pools against a stack, and transfers against the bytes that were asked for. */
 class RwProperties {
@@ -60,7 +63,8 @@ class RwProperties {
     /** rdma:RW-11 to RW-17: what is posted covers the bytes behind the offset, each once, in order. */
     @Property(tries = 200)
     void whatIsPostedCoversExactlyTheBytesThatWereAsked(
-            @ForAll @Size(min = 1, max = 30) List<@IntRange(min = 1, max = 3) Integer> pages,
+            @ForAll @Size(min = 1, max = 30) List<@IntRange(min = 1, max = 3) Integer> longEntries,
+            @ForAll boolean onePageEach,
             @ForAll @IntRange(max = 0x3fff) int offset,
             @ForAll @IntRange(min = 1, max = 7) int maxSge,
             @ForAll @IntRange(min = 1, max = 5) int maxSgeRd,
@@ -68,6 +72,8 @@ class RwProperties {
             @ForAll @IntRange(min = 3, max = 12) int regionPages,
             @ForAll boolean read,
             @ForAll boolean forced) {
+        // Regions count entries and hold pages: only lists of single pages go through several of them.
+        List<Integer> pages = onePageEach ? Collections.nCopies(longEntries.size(), 1) : longEntries;
         RwWorld world = forced ? RwWorld.forced() : new RwWorld();
         world.provider.maxSgeRd = maxSgeRd;
         world.provider.maxSglRd = maxSglRd;
@@ -105,6 +111,15 @@ class RwProperties {
         assertThat(bytes).isEqualTo(asked);
         if (qp.mrsUsed() == 0) {
             assertThat(addresses(qp)).isEqualTo(expected(pages, offset));
+        } else {
+            List<PlainMr> taken = world.provider.regions.subList(0, qp.mrsUsed());
+            assertThat(taken.stream().flatMap(mr -> mr.mapped.stream()).toList())
+                    .as("the pages of the regions, which were taken in their order")
+                    .isEqualTo(expectedPages(pages, offset));
+            assertThat(taken.get(0).iova() % RwWorld.PAGE).isEqualTo(offset % RwWorld.PAGE);
+            Statistics.label("regions")
+                    .collect(taken.size() > 1 ? "several" : "one")
+                    .coverage(regions -> regions.check("several").count(c -> c > 0));
         }
         context.destroy(qp, 0, sg, direction);
         assertThat(qp.mrsUsed()).isZero();
@@ -119,6 +134,16 @@ class RwProperties {
         List<Long> all = new ArrayList<>();
         qp.segments.forEach(flat -> all.addAll(flat.subList(1, flat.size())));
         return all;
+    }
+
+    private static List<Long> expectedPages(List<Integer> pages, int offset) {
+        List<Long> all = new ArrayList<>();
+        for (int i = 0; i < pages.size(); i++) {
+            for (int page = 0; page < pages.get(i); page++) {
+                all.add(0x10_0000 + 0x8000L * i + (long) page * RwWorld.PAGE);
+            }
+        }
+        return all.subList(offset / RwWorld.PAGE, all.size());
     }
 
     private static List<Long> expected(List<Integer> pages, int offset) {

@@ -190,6 +190,14 @@ class RxeMrTest {
         assertThat(mr.flushPersistent(0, 0)).isZero();
         assertThat(mr.flushPersistent(memory, 2 * PAGE)).isZero();
         assertThat(mr.flushPersistent(memory + 1, 2 * PAGE)).isEqualTo(-Errno.EINVAL);
+        RxeMr last = (RxeMr) world.device
+                .regUserMr(world.pd, 0, world.process, memory, 2 * PAGE, -2L * PAGE, LW | RR)
+                .value();
+        assertThat(last.flushPersistent(-2L * PAGE, 2 * PAGE))
+                .as("to the end of all addresses")
+                .isZero();
+        assertThat(last.flushPersistent(-1, 1)).isZero();
+        assertThat(last.flushPersistent(-1, 2)).isEqualTo(-Errno.EINVAL);
     }
 
     @Test

@@ -19,6 +19,9 @@ final class EntryCache {
      * who finds it changed has read nothing. Writers who find it odd go away if they bring an entry, which is allowed to get lost,
      * and wait if they come to drop.
      *
+     * A set is chosen by Fibonacci hashing (Knuth, volume 3, section 6.4), which spreads numbers in a row, or at equal distances, almost
+     * evenly; hence the page number is brought down to the lowest bits first, with all else above it.
+     *
      * Two threads that fill one key at once may put it into two ways. Both entries are then as good as each other, and dropping
      * looks at all ways.
      */
@@ -144,6 +147,8 @@ final class EntryCache {
 
     /** Where a key's set begins. */
     private int set(long key) {
-        return setShift == Long.SIZE ? 0 : (int) ((key * SPREAD) >>> setShift) * wayWords;
+        return setShift == Long.SIZE
+                ? 0
+                : (int) ((Long.rotateRight(key, TranslationKeys.PAGE_SHIFT) * SPREAD) >>> setShift) * wayWords;
     }
 }

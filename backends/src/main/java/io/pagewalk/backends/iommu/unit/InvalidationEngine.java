@@ -26,6 +26,9 @@ final class InvalidationEngine {
     private static final int PAGES = 2;
     private static final int CONTEXT = 3;
 
+    /** IQT: bits 18 to 4. */
+    private static final int TAIL = 0x7_fff0;
+
     private final VtdUnit unit;
     private final PhysicalMemory memory;
     private final AccessGuard guard;
@@ -95,10 +98,11 @@ final class InvalidationEngine {
         return (long) head << 4;
     }
 
-    /** Fetches and carries out descriptors until the tail, or until one is invalid. */
+    /** Fetches and carries out descriptors until the tail, or until one is invalid; a tail beyond the queue is. */
     void fetchUpTo(long iqt) {
-        int tail = (int) (iqt >>> 4) & (entries - 1);
+        int tail = (int) (iqt & TAIL) >>> 4;
         settled = false;
+        stopped |= enabled && tail >= entries;
         while (enabled && !stopped && !timedOut && head != tail) {
             long at = base + (long) head * InvalidationLayout.DESCRIPTOR_BYTES;
             if (reachable && carryOut(memory.getLong(at), memory.getLong(at + Long.BYTES))) {

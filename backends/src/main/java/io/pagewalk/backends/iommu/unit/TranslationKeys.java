@@ -11,7 +11,9 @@ final class TranslationKeys {
     private static final int CLASS_BITS = 2;
     private static final int CLASS_MASK = 3;
     private static final int DOMAIN_BITS = 16;
-    private static final int PAGE_SHIFT = CLASS_BITS + DOMAIN_BITS;
+
+    /** Where the page number begins. */
+    static final int PAGE_SHIFT = CLASS_BITS + DOMAIN_BITS;
 
     private TranslationKeys() {}
 

@@ -244,6 +244,9 @@ public final class VtdUnit implements RegisterFile {
         switch (offset) {
             case VtdRegisters.GCMD -> locked(VtdRegisters.GCMD, half);
             case VtdRegisters.FSTS -> locked(FSTS_WORD, half << 32);
+            case VtdRegisters.GSTS, FSTS_WORD -> {
+                // Not writable, and the other half of its word acts on what is written to it.
+            }
             default -> writeHalf(offset, half);
         }
     }
@@ -318,9 +321,17 @@ public final class VtdUnit implements RegisterFile {
         if (((command ^ status) & VtdRegisters.GCMD_QIE) != 0) {
             switchQueue((command & VtdRegisters.GCMD_QIE) != 0);
         }
-        translating = (command & VtdRegisters.GCMD_TE) != 0;
+        switchTranslation((command & VtdRegisters.GCMD_TE) != 0);
         int switches = VtdRegisters.GCMD_TE | VtdRegisters.GCMD_QIE;
         set(GCMD_WORD, (((long) status & ~switches) | (command & switches)) << 32);
+    }
+
+    /** Accesses that began under the other rule are over before the status says so. */
+    private void switchTranslation(boolean on) {
+        if (on != translating) {
+            translating = on;
+            guard.drain();
+        }
     }
 
     private void switchQueue(boolean on) {
@@ -347,20 +358,25 @@ public final class VtdUnit implements RegisterFile {
         }
     }
 
+    /** The granularity that was carried out is 0 where nothing was. */
     private void contextCommand(long value) {
         if ((value & VtdRegisters.CCMD_ICC) != 0) {
             int granularity = (int) (value >>> 61) & 3;
-            invalidation.contextNow(
+            boolean done = invalidation.contextNow(
                     granularity, (int) value & 0xffff, (int) (value >>> 16) & 0xffff, (int) (value >>> 32) & 3);
-            set(VtdRegisters.CCMD, (value & ~VtdRegisters.CCMD_ICC) | ((long) granularity << 59));
+            set(
+                    VtdRegisters.CCMD,
+                    (value & ~(VtdRegisters.CCMD_ICC | 3L << 59)) | (done ? (long) granularity << 59 : 0));
         }
     }
 
     private void iotlbCommand(long value) {
         if ((value & VtdRegisters.IOTLB_IVT) != 0) {
             int granularity = (int) (value >>> 60) & 3;
-            invalidation.iotlbNow(granularity, (int) (value >>> 32) & 0xffff, read64(VtdRegisters.IVA));
-            set(VtdRegisters.IOTLB, (value & ~VtdRegisters.IOTLB_IVT) | ((long) granularity << 57));
+            boolean done = invalidation.iotlbNow(granularity, (int) (value >>> 32) & 0xffff, read64(VtdRegisters.IVA));
+            set(
+                    VtdRegisters.IOTLB,
+                    (value & ~(VtdRegisters.IOTLB_IVT | 3L << 57)) | (done ? (long) granularity << 57 : 0));
         }
     }
 }

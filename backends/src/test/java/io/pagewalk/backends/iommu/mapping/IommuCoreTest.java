@@ -80,6 +80,25 @@ class IommuCoreTest {
     }
 
     @Test
+    @DisplayName("iommu:CORE-27: what counts as size is all that one call unmapped; what is queued is not gathered")
+    void sizeIsThatOfTheWholeCall() {
+        core.map(0x1000, 0x1000, 7 * PAGE, READ_WRITE);
+        InvalidationGather gather = gather(false);
+        core.unmapFast(0x1000, PAGE, gather);
+        core.unmapFast(0x2000, 2 * PAGE, gather);
+        assertThat(driver.calls).as("pages of one size").containsExactly("range 0x1000-0x1fff leaf");
+        core.unmapFast(0x4000, 2 * PAGE, gather);
+        assertThat(driver.calls).hasSize(1);
+        assertThat(gather.firstIova()).isEqualTo(0x2000);
+        assertThat(gather.lastIova()).isEqualTo(0x5fff);
+        InvalidationGather queued = gather(true);
+        core.unmapFast(0x6000, PAGE, queued);
+        core.unmapFast(0x7000, PAGE, queued);
+        assertThat(queued.firstIova()).isEqualTo(-1L);
+        assertThat(driver.calls).hasSize(1);
+    }
+
+    @Test
     @DisplayName("iommu:INV-11, DALLOC-6: unlinked tables make the flush a full one, and go back after it")
     void unlinkedTablesGoBackAfterTheFlush() {
         table.freeTables();

@@ -63,6 +63,18 @@ class IotlbTest {
         assertThat(iotlb.lookup(0xffff, top)).isEqualTo(Iotlb.MISS);
     }
 
+    /** A run of buffers, the usual case, must not displace itself while there is room for twice as much. */
+    @Property(tries = 300)
+    void pagesInARowSpreadOverTheSets(
+            @ForAll @LongRange(min = 0, max = (1L << 44) - 512) long firstPage,
+            @ForAll @IntRange(min = 0, max = 0xffff) int domainId) {
+        Iotlb iotlb = new Iotlb(new VtdFeatures.CacheShape(1024, 4));
+        for (long page = firstPage; page < firstPage + 512; page++) {
+            iotlb.fill(domainId, page << 12, translation(page << 12, 1));
+        }
+        assertThat(iotlb.held()).isEqualTo(512);
+    }
+
     /** Whatever the range, exactly the translations that overlap it go. */
     @Property(tries = 300)
     void aPageSelectiveInvalidationDropsWhatOverlapsAndNothingElse(
