@@ -1,6 +1,5 @@
 package io.pagewalk.rdma.model;
 
-import io.pagewalk.dma.Errno;
 import io.pagewalk.rdma.AccessFlags;
 import io.pagewalk.rdma.model.ModelKeys.Found;
 import io.pagewalk.rdma.model.ModelQp.Receive;
@@ -106,7 +105,7 @@ final class DataModel {
 
     private boolean run(ModelQp qp, ModelQp peer, SendWr wr) {
         if (wr.opcode() == WrOpcode.RDMA_READ_WITH_INV) {
-            return failed(qp, keys.rules.localFailure(wr.opcode(), -Errno.EINVAL));
+            return failed(qp, keys.rules.noWireOpcode());
         }
         if (wr.opcode() == WrOpcode.RDMA_READ) {
             return read(qp, peer, wr);

@@ -30,6 +30,11 @@ enum ModelRules {
         return isFirst() ? -Errno.EFAULT : -Errno.EINVAL;
     }
 
+    /** What a request that has no form on the wire is delivered with (rdma:DP-6, DP-10). */
+    WcStatus noWireOpcode() {
+        return this == RXE ? WcStatus.WR_FLUSH_ERR : WcStatus.LOC_QP_OP_ERR;
+    }
+
     /** What a request that failed on its own side is delivered with (rdma:DP-9 to DP-11). */
     WcStatus localFailure(WrOpcode opcode, int error) {
         if (this == RXE) {
