@@ -12,6 +12,7 @@ import io.pagewalk.rdma.verbs.Mr;
 import io.pagewalk.rdma.verbs.Pd;
 import io.pagewalk.rdma.verbs.VerbsDevice;
 import io.pagewalk.trace.held.HeldJson;
+import java.util.Objects;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 
@@ -51,7 +52,8 @@ class HeldVerbsJsonTest {
                     .contains("\"page pins\" : [ { \"held\" : \"3\", \"taken\" : \"3\", \"given back\" : \"0\" } ]");
             assertThat(machine.held().ranges())
                     .anyMatch(r -> r.device().equals("nic")
-                            && r.dmaAddr() == mr.umem().table().dmaAddr(0));
+                            && r.dmaAddr()
+                                    == Objects.requireNonNull(mr.umem()).table().dmaAddr(0));
             device.deregMr(mr, 0);
             assertThat(HeldJson.text(machine.held()).replaceAll("\\s+", " ")).contains("\"memory regions\" : [ ]");
         }

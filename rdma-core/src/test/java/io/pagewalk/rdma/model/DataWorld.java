@@ -35,7 +35,6 @@ final class DataWorld implements AutoCloseable {
     private static final int SEGMENTS = 4;
     private static final int INLINE = 400;
 
-    private static final long SHIFT = 0x1_0000_0000L;
     private static final int FAST_REGIONS = 2;
     private static final int[] WINDOWS = {Mw.TYPE_1, Mw.TYPE_2, Mw.TYPE_2};
 
@@ -55,6 +54,7 @@ final class DataWorld implements AutoCloseable {
     private final WorkCompletion wc = new WorkCompletion();
 
     /** Bytes, and where they really are. */
+    @SuppressWarnings("ArrayRecordComponent") // never compared
     private record Memory(byte[] expected, long userAddr, List<Long> physAddrs) {}
 
     /**

@@ -92,7 +92,7 @@ final class Run {
             expected = onModel.getAsInt();
         } catch (ModelBug bug) {
             assertThatThrownBy(() -> {
-                        onDevice.getAsInt();
+                        int unused = onDevice.getAsInt();
                         world.machine.clock().advance(A_WHILE);
                     })
                     .isInstanceOf(KernelBugException.class);
