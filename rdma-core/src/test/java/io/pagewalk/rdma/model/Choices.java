@@ -249,7 +249,7 @@ final class Choices {
         }
         return twisted(
                 pick(all, step.far().pick(), step.far().fitting() && step.value() % 4 != 1, good::contains),
-                step.far().twist());
+                step.value() % 8 == 3 ? Twist.OTHER_INDEX : step.far().twist());
     }
 
     private void regMr(SendWr wr, Step step, long id) {
