@@ -31,7 +31,7 @@ class BusDataProperties {
         }
     }
 
-    @Property(tries = 150)
+    @Property(tries = 150, seed = "612") // the same programs on every run: what they have to meet is asserted
     void programsEndAsTheModelSaysWithoutTranslation(@ForAll("programs") Program program) {
         Meets.everything(ModelRules.TWO_KEYS, true);
         run("direct", true, program);
