@@ -32,18 +32,11 @@ import org.openjdk.jmh.runner.options.TimeValue;
 public final class RunBenchmarks {
     private static final double ALLOCATION_LIMIT = 0.05;
 
-    /**
-     * The largest ratio to the baseline, of the benchmarks that have a goal; with parameters where not all of them do.
-     * dma-direct takes 3 ns, to which the handle's own loads add one: its goal is 1.1 as well, and what stands here
-     * keeps it from growing. virt does no work that a ratio could be made with.
-     */
+    /** The largest ratio to the baseline, of the benchmarks that have a goal. */
     private static final Map<String, Double> GOALS = Map.of(
             "DispatchBenchmark.mapUnmapPage", 3.0,
             "BounceCopyBenchmark.bounceCopy", 1 / 0.8,
-            "FrontEndBenchmark.mapUnmapPage direct", 1.5,
-            "FrontEndBenchmark.mapUnmapPage swiotlb", 1.1,
-            "FrontEndBenchmark.mapUnmapPage iommu-strict", 1.1,
-            "FrontEndBenchmark.mapUnmapPage iommu-lazy", 1.1);
+            "FrontEndBenchmark.mapUnmapPage", 1.1);
 
     /** What a call allocates once and for all its pages is no garbage of a hot path; who asks to be watched pays. */
     private static final Map<String, Double> ALLOCATION_LIMITS = Map.of(
@@ -171,7 +164,7 @@ public final class RunBenchmarks {
                 "%n%-44s %-14s %12s %10s %8s %10s%n", "benchmark", "of", "p50 ns/op", "x baseline", "goal", "B/op");
         for (Line line : lines) {
             double ratio = line.nanos / baselines.getOrDefault(line.group(), Double.NaN);
-            Double goal = GOALS.getOrDefault(line.name, GOALS.get(line.name + " " + line.params));
+            Double goal = GOALS.get(line.name);
             System.out.printf(
                     Locale.ROOT,
                     "%-44s %-14s %12.2f %10.2f %8s %10.4f%n",

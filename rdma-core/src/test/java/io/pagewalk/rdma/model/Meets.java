@@ -40,15 +40,12 @@ final class Meets {
                 WcStatus.RETRY_EXC_ERR)) {
             all.add("send " + status);
         }
-        for (WcStatus status : List.of(WcStatus.WR_FLUSH_ERR, WcStatus.LOC_QP_OP_ERR)) {
+        for (WcStatus status : List.of(WcStatus.WR_FLUSH_ERR, WcStatus.LOC_QP_OP_ERR, WcStatus.REM_INV_REQ_ERR)) {
             all.add("receive " + status);
         }
         if (rules == ModelRules.RXE_IDEAL || rules == ModelRules.TWO_KEYS) {
             all.add("send " + WcStatus.LOC_QP_OP_ERR);
             all.add("send " + WcStatus.MW_BIND_ERR);
-        }
-        if (!rules.isFirst()) {
-            all.add("receive " + WcStatus.REM_INV_REQ_ERR); // rdma:RXE-43: there hardly anything cannot be invalidated
         }
         all.add("posting EINVAL");
         Statistics.label(LABEL)

@@ -32,26 +32,43 @@ class RxeDataProperties {
                 .backend("direct")
                 .build();
         boolean windows = !rules.isFirst();
-        Meets.everything(rules, windows);
         VerbsDevice device = RxeDevice.add("rxe0", machine, config);
         try (DataWorld world = new DataWorld(device, rules, windows, true, program.setup())) {
             Run.of(world, program.steps());
         }
     }
 
-    @Property(tries = 150, seed = "612") // the same programs on every run: what they have to meet is asserted
+    @Property(tries = 150)
     void programsEndAsTheModelSays(@ForAll("programs") Program program) {
         run(KernelModel.LINUX_6_12, RxeConfig.kernel(), ModelRules.RXE, program);
     }
 
-    @Property(tries = 150, seed = "612") // the same programs on every run: what they have to meet is asserted
+    @Property(tries = 150)
     void programsEndAsTheModelSaysWhenCausesAreTold(@ForAll("programs") Program program) {
         RxeConfig config = RxeConfig.kernel().withIdealStatuses();
         run(KernelModel.LINUX_6_12, config, ModelRules.RXE_IDEAL, program);
     }
 
-    @Property(tries = 150, seed = "612") // the same programs on every run: what they have to meet is asserted
+    @Property(tries = 150)
     void programsEndAsTheModelSaysOnTheFirstRxe(@ForAll("programsWithoutWindows") Program program) {
         run(KernelModel.LINUX_5, RxeConfig.kernel(), ModelRules.RXE_5, program);
+    }
+
+    @Property(tries = 150, seed = "612") // the same programs on every run: what they have to meet is asserted
+    void programsMeetEveryCompletion(@ForAll("programs") Program program) {
+        Meets.everything(ModelRules.RXE, true);
+        programsEndAsTheModelSays(program);
+    }
+
+    @Property(tries = 150, seed = "612") // the same programs on every run: what they have to meet is asserted
+    void programsMeetEveryCauseThatIsTold(@ForAll("programs") Program program) {
+        Meets.everything(ModelRules.RXE_IDEAL, true);
+        programsEndAsTheModelSaysWhenCausesAreTold(program);
+    }
+
+    @Property(tries = 150, seed = "612") // the same programs on every run: what they have to meet is asserted
+    void programsMeetEveryCompletionOfTheFirstRxe(@ForAll("programsWithoutWindows") Program program) {
+        Meets.everything(ModelRules.RXE_5, false);
+        programsEndAsTheModelSaysOnTheFirstRxe(program);
     }
 }
