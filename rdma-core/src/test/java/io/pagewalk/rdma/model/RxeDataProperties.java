@@ -8,6 +8,7 @@ import io.pagewalk.rdma.rxe.RxeDevice;
 import io.pagewalk.rdma.verbs.VerbsDevice;
 import java.util.EnumSet;
 import net.jqwik.api.Arbitrary;
+import net.jqwik.api.Example;
 import net.jqwik.api.ForAll;
 import net.jqwik.api.Property;
 import net.jqwik.api.Provide;
@@ -54,21 +55,21 @@ class RxeDataProperties {
         run(KernelModel.LINUX_5, RxeConfig.kernel(), ModelRules.RXE_5, program);
     }
 
-    @Property(tries = 150, seed = "612") // the same programs on every run: what they have to meet is asserted
-    void programsMeetEveryCompletion(@ForAll("programs") Program program) {
+    @Example
+    void programsMeetEveryCompletion() {
         Meets.everything(ModelRules.RXE, true);
-        programsEndAsTheModelSays(program);
+        Meets.ofOneSeed(programs()).forEach(this::programsEndAsTheModelSays);
     }
 
-    @Property(tries = 150, seed = "612") // the same programs on every run: what they have to meet is asserted
-    void programsMeetEveryCauseThatIsTold(@ForAll("programs") Program program) {
+    @Example
+    void programsMeetEveryCauseThatIsTold() {
         Meets.everything(ModelRules.RXE_IDEAL, true);
-        programsEndAsTheModelSaysWhenCausesAreTold(program);
+        Meets.ofOneSeed(programs()).forEach(this::programsEndAsTheModelSaysWhenCausesAreTold);
     }
 
-    @Property(tries = 150, seed = "612") // the same programs on every run: what they have to meet is asserted
-    void programsMeetEveryCompletionOfTheFirstRxe(@ForAll("programsWithoutWindows") Program program) {
+    @Example
+    void programsMeetEveryCompletionOfTheFirstRxe() {
         Meets.everything(ModelRules.RXE_5, false);
-        programsEndAsTheModelSaysOnTheFirstRxe(program);
+        Meets.ofOneSeed(programsWithoutWindows()).forEach(this::programsEndAsTheModelSaysOnTheFirstRxe);
     }
 }
