@@ -1,0 +1,63 @@
+package io.pagewalk.stress;
+
+import static org.openjdk.jcstress.annotations.Expect.ACCEPTABLE;
+import static org.openjdk.jcstress.annotations.Expect.FORBIDDEN;
+
+import org.openjdk.jcstress.annotations.Actor;
+import org.openjdk.jcstress.annotations.Arbiter;
+import org.openjdk.jcstress.annotations.JCStressTest;
+import org.openjdk.jcstress.annotations.Outcome;
+import org.openjdk.jcstress.annotations.State;
+import org.openjdk.jcstress.infra.results.LL_Result;
+
+/**
+ * A device writes a page while the driver unmaps it strictly and then writes itself (iommu:INV-11). An invalidation
+ * that is complete has waited for the accesses in flight (iommu:INV-16), so that the driver's write is the last.
+ */
+@JCStressTest
+@Outcome(id = "8, DRIVER", expect = ACCEPTABLE, desc = "The device wrote before the page was unmapped.")
+@Outcome(id = "0, DRIVER", expect = ACCEPTABLE, desc = "The device was blocked.")
+@Outcome(id = "8, DEVICE", expect = FORBIDDEN, desc = "The device wrote after the page was unmapped.")
+@State
+public class WriteAfterUnmap {
+    private static final StressMachine MACHINE = StressMachine.withCaches();
+    private static final long BY_DRIVER = 0x1111_2222_3333_4444L;
+    private static final long BY_DEVICE = 0x5555_6666_7777_8888L;
+
+    private final int slot = MACHINE.takeSlot();
+    private final long iova = StressMachine.single(slot);
+
+    /** Maps the page. */
+    public WriteAfterUnmap() {
+        MACHINE.map(slot, iova);
+    }
+
+    /** Unmaps the page and writes it. */
+    @Actor
+    public void driver() {
+        MACHINE.unmap(iova, StressMachine.PAGE);
+        MACHINE.write(slot, BY_DRIVER);
+    }
+
+    /**
+     * Writes the page.
+     *
+     * @param r takes how many bytes were written
+     */
+    @Actor
+    public void device(LL_Result r) {
+        r.r1 = MACHINE.bus().writeLong(iova, BY_DEVICE);
+    }
+
+    /**
+     * Looks who was last.
+     *
+     * @param r takes whose bytes the page has
+     */
+    @Arbiter
+    public void after(LL_Result r) {
+        long found = MACHINE.read(slot);
+        r.r2 = found == BY_DRIVER ? "DRIVER" : found == BY_DEVICE ? "DEVICE" : Long.toHexString(found);
+        MACHINE.giveSlot(slot);
+    }
+}
