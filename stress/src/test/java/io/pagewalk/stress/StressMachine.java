@@ -35,6 +35,9 @@ final class StressMachine {
     /** More than there are states at a time. */
     private static final int SLOTS = 1 << 12;
 
+    /** How often a device tries, so that one of its accesses meets the driver's call: some microseconds. */
+    static final int TRIES = 100;
+
     private static final long MIB = 1L << 20;
     private static final long PAGES = 0x2_0000_0000L;
     private static final long SINGLE = 1L << 40;
@@ -170,6 +173,15 @@ final class StressMachine {
         } finally {
             port.endAccess(token);
         }
+    }
+
+    /** Walks until the answer is another one, or until it has been the same for long enough. */
+    Walk walkWhile(Walk before, int slot, long iova) {
+        Walk found = before;
+        for (int tries = 0; tries < TRIES && found == before; tries++) {
+            found = walk(slot, iova);
+        }
+        return found;
     }
 
     DeviceBus bus() {

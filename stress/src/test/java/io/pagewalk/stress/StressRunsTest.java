@@ -104,18 +104,18 @@ class StressRunsTest {
 
     @Test
     void aRangeThatIsGoneIsNotReachedThroughTheTablesOfTheNext() {
-        L_Result r = new L_Result();
+        LL_Result r = new LL_Result();
         TablesUsedAgain walkFirst = new TablesUsedAgain();
         walkFirst.device(r);
         walkFirst.driver();
         walkFirst.after(r);
-        assertThat(r.r1).isEqualTo(Walk.PAGE);
+        assertThat(r).hasToString("PAGE, PAGE");
 
         TablesUsedAgain unmapFirst = new TablesUsedAgain();
         unmapFirst.driver();
         unmapFirst.device(r);
         unmapFirst.after(r);
-        assertThat(r.r1).isEqualTo(Walk.NOTHING);
+        assertThat(r).hasToString("NOTHING, NOTHING");
     }
 
     @Test

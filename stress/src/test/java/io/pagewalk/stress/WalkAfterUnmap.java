@@ -12,7 +12,7 @@ import org.openjdk.jcstress.infra.results.LL_Result;
 
 /**
  * A device reads again and again while the driver unmaps strictly (iommu:INV-11). An access that begins after the unmap
- * has returned reaches nothing, although the one before it may have brought the translation back into the IOTLB.
+ * has returned reaches nothing, although one before it may have brought the translation back into the IOTLB.
  */
 @JCStressTest
 @Outcome(id = "RUNNING, PAGE", expect = ACCEPTABLE, desc = "The access came first.")
@@ -48,13 +48,13 @@ public class WalkAfterUnmap {
     }
 
     /**
-     * Reads the page twice.
+     * Reads the page until nothing is reached, and once more.
      *
-     * @param r takes what was reached the second time, and whether the unmap had returned before
+     * @param r takes whether the unmap had returned before the last time, and what was reached then
      */
     @Actor
     public void device(LL_Result r) {
-        Walk first = MACHINE.walk(slot, iova);
+        Walk first = MACHINE.walkWhile(Walk.PAGE, slot, iova);
         r.r1 = unmap;
         Walk second = MACHINE.walk(slot, iova);
         r.r2 = first == Walk.NOTHING && second == Walk.PAGE ? "PAGE after NOTHING" : second;
