@@ -11,9 +11,9 @@ import org.openjdk.jcstress.annotations.State;
 import org.openjdk.jcstress.infra.results.LL_Result;
 
 /**
- * A device writes a page again and again while the driver unmaps it strictly and then writes itself (iommu:INV-11). An
- * invalidation that is complete has waited for the accesses in flight (iommu:INV-16), so that the driver's write is the
- * last.
+ * A device writes a page again and again while the driver unmaps it strictly and then writes itself (iommu:INV-11).
+ * Linux asks each invalidation to drain (iommu:INV-5): it is complete when the accesses in flight are, so that the
+ * driver's write is the last.
  */
 @JCStressTest
 @Outcome(id = "8, DRIVER", expect = ACCEPTABLE, desc = "The device was done before the page was unmapped.")
