@@ -1,5 +1,6 @@
 package io.pagewalk.rdma.verbs;
 
+import io.pagewalk.dma.Errno;
 import java.util.ArrayDeque;
 import java.util.Deque;
 import org.jspecify.annotations.Nullable;
@@ -30,7 +31,8 @@ public final class MrPool {
     }
 
     /**
-     * {@code ib_mr_pool_init}: fills the pool. When a region cannot be had, the pool is emptied.
+     * {@code ib_mr_pool_init}: fills the pool. When a region cannot be had, the pool is emptied as {@link #destroy}
+     * does.
      *
      * @param count how many regions
      * @param type their kind; INTEGRITY comes from {@link FastReg#allocMrIntegrity}
@@ -97,11 +99,24 @@ public final class MrPool {
         }
     }
 
-    /** {@code ib_mr_pool_destroy}: destroys what waits here, whatever the provider says, and nothing that is out. */
+    /**
+     * {@code ib_mr_pool_destroy}: destroys what waits here, whatever the provider says, and nothing that is out. A
+     * region that the provider keeps is lost, and its domain keeps a user; the machine's log tells of each at
+     * {@code ib_mr_pool}, where the kernel says nothing (rdma:POOL-5).
+     */
     public void destroy() {
         for (Mr mr = take(); mr != null; mr = take()) {
-            pd.device().deregMr(mr, 0);
+            int error = pd.device().deregMr(mr, 0);
+            if (error != 0) {
+                tellOfLoss(mr, error);
+            }
         }
+    }
+
+    private void tellOfLoss(Mr mr, int error) {
+        String text = mr + " of " + mr.pd() + " could not be deregistered: -" + Errno.name(error)
+                + "; it is lost and keeps its domain (rdma:POOL-5)";
+        pd.device().machine().log().message("ib_mr_pool", text);
     }
 
     private @Nullable Mr take() {

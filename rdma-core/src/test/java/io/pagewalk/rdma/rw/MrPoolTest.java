@@ -8,7 +8,10 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import io.pagewalk.dma.Errno;
 import io.pagewalk.dma.KernelBugException;
 import io.pagewalk.dma.KernelLog;
+import io.pagewalk.rdma.VerbsWorld;
+import io.pagewalk.rdma.i40iw.I40iwDevice;
 import io.pagewalk.rdma.mm.Process;
+import io.pagewalk.rdma.verbs.Cq;
 import io.pagewalk.rdma.verbs.ErrPtr;
 import io.pagewalk.rdma.verbs.Mr;
 import io.pagewalk.rdma.verbs.MrPool;
@@ -148,6 +151,60 @@ class MrPoolTest {
         assertThat(qp.rdmaMrs().size()).isZero();
         assertThat(out.isDestroyed()).isFalse();
         assertThat(world.provider.liveMrs).isEqualTo(1);
+    }
+
+    @Test
+    @DisplayName("rdma:POOL-5 every region that the provider keeps is told of once, whoever empties the pool")
+    void everyRegionThatIsLostIsToldOf() {
+        for (int n = 1; n <= 3; n++) {
+            world = new RwWorld();
+            Qp qp = world.qp(RwInit.NONE);
+            world.provider.deregError = ENOMEM;
+            world.machine.failures().failNth("plain.mr", n);
+            assertThat(qp.rdmaMrs().init(3, MrType.MEM_REG, 1, 0)).isEqualTo(ENOMEM);
+            assertThat(world.machine.log().count("ib_mr_pool")).isEqualTo(n - 1);
+            assertThat(qp.sigMrs().init(2, MrType.INTEGRITY, 1, 1)).isZero();
+            assertThat(world.device.destroyQp(qp)).isZero();
+            assertThat(world.machine.log().count("ib_mr_pool")).isEqualTo(n + 1);
+            assertThat(world.pd.useCount()).isEqualTo(n + 1);
+            assertThat(world.provider.liveMrs).isEqualTo(n + 1);
+        }
+        assertThat(world.log())
+                .contains("ib_mr_pool: MEM_REG region 0x0+0x0 with lkey 0x100 and rkey 0x100 of domain of [target] on"
+                        + " plain0 could not be deregistered: -ENOMEM; it is lost and keeps its domain (rdma:POOL-5)");
+        assertThat(world.machine.log().warnCount()).isZero();
+    }
+
+    @Test
+    @DisplayName("rdma:POOL-5, IRD-9 without a command slot an adapter keeps what a pool gives up")
+    void regionsThatAnAdapterWithoutACommandSlotKeepsAreToldOf() {
+        try (VerbsWorld adapters = new VerbsWorld(VerbsWorld.Kind.I40IW_DIRECT, 1)) {
+            VerbsDevice device = adapters.devices.get(0);
+            var commands = ((I40iwDevice) device.provider()).commands();
+            Pd pd = device.allocPd(0, "target").value();
+            Cq cq = device.createCq(Owner.kernel("target"), 16).value();
+            Qp qp = device.createQp(pd, QpInit.of(cq, cq).withSizes(4, 4, 1)).value();
+            KernelLog log = adapters.machine.log();
+            assertThat(qp.rdmaMrs().init(2, MrType.MEM_REG, 4, 0)).isZero();
+            while (commands.take() == 0) {
+                assertThat(log.count("ib_mr_pool")).isZero();
+            }
+            assertThat(qp.rdmaMrs().init(1, MrType.MEM_REG, 4, 0))
+                    .as("empties the whole list")
+                    .isEqualTo(ENOMEM);
+            assertThat(qp.rdmaMrs().size()).isZero();
+            assertThat(log.count("ib_mr_pool")).isEqualTo(2);
+            assertThat(device.destroyQp(qp)).isZero();
+            assertThat(log.count("ib_mr_pool")).isEqualTo(2);
+            assertThat(pd.useCount()).as("as many as were lost").isEqualTo(2);
+
+            Qp next = device.createQp(pd, QpInit.of(cq, cq).withSizes(4, 4, 1)).value();
+            commands.give();
+            assertThat(next.rdmaMrs().init(1, MrType.MEM_REG, 4, 0)).isZero();
+            assertThat(device.destroyQp(next)).isZero();
+            assertThat(log.count("ib_mr_pool")).isEqualTo(2);
+            assertThat(pd.useCount()).isEqualTo(2);
+        }
     }
 
     // ---- ib_destroy_qp
