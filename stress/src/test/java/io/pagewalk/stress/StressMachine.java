@@ -142,11 +142,6 @@ final class StressMachine {
         return machine.cpuMemory().getLong(page(slot));
     }
 
-    /** Adds to a slot's page as software on a CPU. */
-    long addByCpu(int slot, long addend) {
-        return machine.cpuMemory().getAndAddLong(page(slot), addend);
-    }
-
     void map(int slot, long iova) {
         requireDone(domain.map(iova, page(slot), PAGE, RW) == 0, "a mapping");
     }
