@@ -56,7 +56,7 @@ public final class PageFrames {
     private final Object growth = new Object();
 
     /** Replaced under the lock alone. */
-    private volatile FramesFreedHook[] everyFree = {};
+    private volatile List<FramesFreedHook> everyFree = List.of();
 
     /** Grows with the highest frame touched. */
     private volatile Directory directory = new Directory(new Group[0][]);
@@ -290,9 +290,9 @@ public final class PageFrames {
     public void onEveryFree(FramesFreedHook hook) {
         Objects.requireNonNull(hook, "hook");
         synchronized (growth) {
-            FramesFreedHook[] all = Arrays.copyOf(everyFree, everyFree.length + 1);
-            all[all.length - 1] = hook;
-            everyFree = all;
+            List<FramesFreedHook> all = new ArrayList<>(everyFree);
+            all.add(hook);
+            everyFree = List.copyOf(all);
         }
     }
 
@@ -342,8 +342,9 @@ public final class PageFrames {
             callHooks(firstPfn, firstPfn + count);
         }
         if (count != 0) {
-            for (FramesFreedHook hook : everyFree) {
-                hook.framesFreed(firstPfn, count);
+            List<FramesFreedHook> told = everyFree;
+            for (int i = 0; i < told.size(); i++) {
+                told.get(i).framesFreed(firstPfn, count);
             }
         }
     }

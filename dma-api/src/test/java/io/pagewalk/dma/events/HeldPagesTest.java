@@ -63,13 +63,13 @@ class HeldPagesTest {
             if (random.nextInt(3) == 0 && !model.isEmpty()) {
                 pages.release("m" + model.remove(random.nextInt(model.size()))[0]);
             } else {
-                long size = 1 + random.nextInt(random.nextInt(10) == 0 ? 0x8000 : 0x1800);
+                long size = 1L + random.nextInt(random.nextInt(10) == 0 ? 0x8000 : 0x1800);
                 long[] range = {step, random.nextInt(0x2_0000), size};
                 model.add(range);
                 pages.hold("m" + step, range[1], range[2]);
             }
             long first = random.nextInt(40);
-            long count = 1 + random.nextInt(8);
+            long count = 1L + random.nextInt(8);
             List<Long> expected = new ArrayList<>();
             for (long pfn = first; pfn < first + count; pfn++) {
                 List<String> holders = holders(model, pfn);
