@@ -13,7 +13,6 @@ import io.pagewalk.rdma.i40iw.I40iwConfig;
 import io.pagewalk.rdma.i40iw.I40iwDevice;
 import io.pagewalk.rdma.rxe.RxeConfig;
 import io.pagewalk.rdma.rxe.RxeDevice;
-import java.util.function.Function;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
@@ -22,24 +21,29 @@ import org.junit.jupiter.params.provider.EnumSource;
 class QpInitTest {
     /** Every device there is. */
     enum Shipped {
-        RXE(KernelModel.LINUX_6_12, 4, machine -> RxeDevice.add("rdma0", machine, RxeConfig.kernel())),
-        RXE_5(KernelModel.LINUX_5, 4, machine -> RxeDevice.add("rdma0", machine, RxeConfig.kernel())),
-        X722_I40IW(KernelModel.LINUX_5, 3, machine -> adapter(machine, I40iwConfig.x722(Generation.I40IW))),
-        X722_IRDMA(KernelModel.LINUX_6_12, 3, machine -> adapter(machine, I40iwConfig.x722(Generation.IRDMA))),
-        E810(KernelModel.LINUX_6_12, 4, machine -> adapter(machine, I40iwConfig.e810())),
-        ONE_SEGMENT(
-                KernelModel.LINUX_6_12,
-                1,
-                machine -> adapter(machine, I40iwConfig.e810().withSegments(1, 1, 0)));
+        RXE(KernelModel.LINUX_6_12, 4),
+        RXE_5(KernelModel.LINUX_5, 4),
+        X722_I40IW(KernelModel.LINUX_5, 3),
+        X722_IRDMA(KernelModel.LINUX_6_12, 3),
+        E810(KernelModel.LINUX_6_12, 4),
+        ONE_SEGMENT(KernelModel.LINUX_6_12, 1);
 
         private final KernelModel model;
         private final int usualSge;
-        private final Function<Machine, VerbsDevice> device;
 
-        Shipped(KernelModel model, int usualSge, Function<Machine, VerbsDevice> device) {
+        Shipped(KernelModel model, int usualSge) {
             this.model = model;
             this.usualSge = usualSge;
-            this.device = device;
+        }
+
+        private VerbsDevice addTo(Machine machine) {
+            return switch (this) {
+                case RXE, RXE_5 -> RxeDevice.add("rdma0", machine, RxeConfig.kernel());
+                case X722_I40IW -> adapter(machine, I40iwConfig.x722(Generation.I40IW));
+                case X722_IRDMA -> adapter(machine, I40iwConfig.x722(Generation.IRDMA));
+                case E810 -> adapter(machine, I40iwConfig.e810());
+                case ONE_SEGMENT -> adapter(machine, I40iwConfig.e810().withSegments(1, 1, 0));
+            };
         }
 
         private Machine machine() {
@@ -60,7 +64,7 @@ class QpInitTest {
     @EnumSource
     void everyDeviceTakesTheUsualQueuePairAndTellsOfOneSegmentTooMany(Shipped shipped) {
         try (Machine machine = shipped.machine()) {
-            VerbsDevice device = shipped.device.apply(machine);
+            VerbsDevice device = shipped.addTo(machine);
             Pd pd = device.allocPd(0, "test").value();
             Cq cq = device.createCq(Owner.kernel("test"), 16).value();
             QpInit usual = QpInit.of(cq, cq);
