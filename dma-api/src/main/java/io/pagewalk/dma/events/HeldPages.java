@@ -2,8 +2,8 @@ package io.pagewalk.dma.events;
 
 import io.pagewalk.dma.memory.Addresses;
 import java.util.ArrayList;
+import java.util.Comparator;
 import java.util.HashMap;
-import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.SortedSet;
@@ -17,10 +17,11 @@ import java.util.TreeSet;
  */
 public final class HeldPages<M> {
     /** From the start of a page, so that a page is held when its first byte lies inside. */
-    private record Run<M>(M mapping, long physAddr, long sizeBytes) {}
+    private record Run<M>(M mapping, long physAddr, long sizeBytes, long sequence) {}
 
     private final AddressIndex<Run<M>> runs = new AddressIndex<>(Run::physAddr, Run::sizeBytes);
     private final Map<M, List<Run<M>>> byMapping = new HashMap<>();
+    private long nextSequence;
 
     /** Makes an index of nothing. */
     public HeldPages() {}
@@ -37,9 +38,12 @@ public final class HeldPages<M> {
             return;
         }
         long first = Addresses.alignDown(physAddr, Addresses.PAGE_SIZE);
-        Run<M> run = new Run<>(mapping, first, Addresses.last(physAddr, sizeBytes) - first + 1);
+        add(new Run<>(mapping, first, Addresses.last(physAddr, sizeBytes) - first + 1, nextSequence++));
+    }
+
+    private void add(Run<M> run) {
         runs.add(run);
-        byMapping.computeIfAbsent(mapping, m -> new ArrayList<>(1)).add(run);
+        byMapping.computeIfAbsent(run.mapping, m -> new ArrayList<>(1)).add(run);
     }
 
     /**
@@ -55,7 +59,7 @@ public final class HeldPages<M> {
     }
 
     /**
-     * Puts one mapping in the place of another.
+     * Puts one mapping in the place of another, in the order too.
      *
      * @param before holds nothing any more
      * @param after holds what the other one did
@@ -64,7 +68,7 @@ public final class HeldPages<M> {
         List<Run<M>> moved = byMapping.get(before);
         if (moved != null) {
             release(before);
-            moved.forEach(run -> hold(after, run.physAddr, run.sizeBytes));
+            moved.forEach(run -> add(new Run<>(after, run.physAddr, run.sizeBytes, run.sequence)));
         }
     }
 
@@ -91,11 +95,15 @@ public final class HeldPages<M> {
      * Who holds a page.
      *
      * @param physAddr its first byte
-     * @return a copy, each mapping once; those whose range begins nearest come first
+     * @return a copy, each mapping once, in the order in which they began to hold it
      */
     public List<M> holders(long physAddr) {
-        LinkedHashSet<M> holders = new LinkedHashSet<>();
-        runs.forEachContaining(physAddr, run -> holders.add(run.mapping));
-        return List.copyOf(holders);
+        List<Run<M>> found = new ArrayList<>();
+        runs.forEachContaining(physAddr, found::add);
+        return found.stream()
+                .sorted(Comparator.comparingLong(Run::sequence))
+                .map(Run::mapping)
+                .distinct()
+                .toList();
     }
 }

@@ -49,6 +49,11 @@ class HeldPagesTest {
         pages.replace("unknown", "nobody");
         assertThat(pages.heldOf(0, 16)).containsExactly(1L, 2L, 7L);
         assertThat(pages.holders(0x2000)).containsExactly("after");
+        pages.hold("later", 0x0fff, 0x3000);
+        pages.replace("after", "now");
+        assertThat(pages.holders(0x2000)).containsExactly("now", "later");
+        pages.replace("now", "after");
+        pages.release("later");
         pages.release("before");
         assertThat(pages.heldOf(0, 16)).containsExactly(1L, 2L, 7L);
         pages.release("after");
