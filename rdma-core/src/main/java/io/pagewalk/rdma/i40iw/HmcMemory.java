@@ -12,14 +12,17 @@ import org.jspecify.annotations.Nullable;
 /**
  * The host memory that backs a device's private address space: what the device calls FPM addresses. Segments of 2 MiB
  * are backed by one buffer, or page by page; all of it is coherent memory of the device, so that the driver writes it
- * and the device reads it over its bus.
+ * and the device reads it over its bus. FPM addresses are unsigned.
  *
  * <p>Implements what rdma:PBLE-3 and PBLE-4 say of segments. Thread-safe; look-ups take no lock. Changes that fail hold
  * nothing.
  */
 public final class HmcMemory implements AutoCloseable {
+    private static final int SEGMENT_SHIFT = 21;
+    private static final long LAST_SEGMENT = -1L >>> SEGMENT_SHIFT;
+
     /** Bytes of a segment. */
-    public static final long SEGMENT_BYTES = 2L << 20;
+    public static final long SEGMENT_BYTES = 1L << SEGMENT_SHIFT;
 
     /** What stands for an address that nothing is behind. */
     static final long NOWHERE = -1L;
@@ -45,7 +48,7 @@ public final class HmcMemory implements AutoCloseable {
         }
 
         private int indexOf(long fpmAddr) {
-            return type == SegmentType.DIRECT ? 0 : (int) (fpmAddr / Addresses.PAGE_SIZE % SEGMENT_PAGES);
+            return type == SegmentType.DIRECT ? 0 : (int) (fpmAddr >>> Addresses.PAGE_SHIFT) & (SEGMENT_PAGES - 1);
         }
 
         boolean backs(long fpmAddr) {
@@ -124,7 +127,7 @@ public final class HmcMemory implements AutoCloseable {
     /**
      * How a segment is backed.
      *
-     * @param segment its number: the FPM address divided by 2 MiB
+     * @param segment its number: the FPM address, unsigned, divided by 2 MiB
      * @return null when it is not
      */
     public @Nullable SegmentType type(long segment) {
@@ -137,9 +140,11 @@ public final class HmcMemory implements AutoCloseable {
      *
      * @param segment its number
      * @return 0, or -ENOMEM
+     * @throws IllegalArgumentException when no FPM address lies in a segment of that number
      * @throws IllegalStateException when the segment has backing already
      */
     public synchronized int addDirect(long segment) {
+        requireNumber(segment);
         if (table.find(segment) != null) {
             throw new IllegalStateException("segment " + segment + " is backed already");
         }
@@ -158,10 +163,12 @@ public final class HmcMemory implements AutoCloseable {
      * @param firstPage the first, from 0 to 511
      * @param pages how many
      * @return 0, or -ENOMEM, and then none of them is backed
+     * @throws IllegalArgumentException when no FPM address lies in a segment of that number
      * @throws IllegalStateException when the segment is backed as a whole, or one of the pages is backed already
      * @throws IndexOutOfBoundsException when a segment has no such pages
      */
     public synchronized int addPages(long segment, int firstPage, int pages) {
+        requireNumber(segment);
         Objects.checkFromIndexSize(firstPage, pages, SEGMENT_PAGES);
         Segment found = table.find(segment);
         requirePagesFree(segment, found, firstPage, pages);
@@ -175,6 +182,13 @@ public final class HmcMemory implements AutoCloseable {
         }
         table = table.with(segment, new Segment(SegmentType.PAGED, buffers));
         return 0;
+    }
+
+    private static void requireNumber(long segment) {
+        if (segment < 0 || segment > LAST_SEGMENT) {
+            throw new IllegalArgumentException(
+                    "segment " + segment + ": FPM addresses of 64 bits lie in segments 0 to " + LAST_SEGMENT);
+        }
     }
 
     private static void requirePagesFree(long segment, @Nullable Segment found, int firstPage, int pages) {
@@ -238,12 +252,16 @@ public final class HmcMemory implements AutoCloseable {
 
     /** Where the device finds it, or {@link #NOWHERE}. */
     long dmaAddrOrNowhere(long fpmAddr) {
-        Segment segment = table.find(fpmAddr / SEGMENT_BYTES);
+        Segment segment = table.find(segmentOf(fpmAddr));
         return segment == null || !segment.backs(fpmAddr) ? NOWHERE : segment.dmaAddr(fpmAddr);
     }
 
+    private static long segmentOf(long fpmAddr) {
+        return fpmAddr >>> SEGMENT_SHIFT;
+    }
+
     private Segment require(long fpmAddr) {
-        Segment segment = table.find(fpmAddr / SEGMENT_BYTES);
+        Segment segment = table.find(segmentOf(fpmAddr));
         if (segment == null || !segment.backs(fpmAddr)) {
             throw new IllegalArgumentException("nothing backs the FPM address " + Addresses.hex(fpmAddr));
         }

@@ -48,7 +48,7 @@ final class Run {
 
     private void step(Step step) {
         boolean broken = model.qps[0].error || model.qps[1].error;
-        if (step.kind() == Kind.RECONNECT || (broken && step.value() % 4 != 0)) {
+        if (step.kind() == Kind.RECONNECT || (broken && step.value() % 4 != 0) || bothWait()) {
             world.reconnect();
             compare("reconnect");
         }
@@ -60,6 +60,11 @@ final class Run {
             default -> request(step);
         }
         compare(step.toString());
+    }
+
+    /** Each side asks for a receive of the other again and again: which is first to be heard is a matter of time. */
+    private boolean bothWait() {
+        return !model.qps[0].sends.isEmpty() && !model.qps[1].sends.isEmpty();
     }
 
     // ---- steps
