@@ -4,6 +4,7 @@ import io.pagewalk.dma.debug.DmaDebug;
 import io.pagewalk.dma.debug.KernelStack;
 import io.pagewalk.dma.debug.LiveCalls;
 import io.pagewalk.dma.events.DmaListener;
+import io.pagewalk.dma.events.FreedWhileMapped;
 import io.pagewalk.dma.events.MappingLedger;
 import io.pagewalk.dma.events.StrayAccesses;
 import io.pagewalk.dma.held.HeldSnapshot;
@@ -106,6 +107,9 @@ public final class Machine implements AutoCloseable {
         ledger = ledger(builder, told);
         strayAccesses = builder.byteExact && ledger != null ? new StrayAccesses(ledger, clock::nowNanos) : null;
         listener = listener(told);
+        if (ledger != null) {
+            ledger.watchPages(frames, this::freedWhileMapped);
+        }
         backendName = builder.backendName;
         backend = DmaBackends.byName(backendName).provider().create(backendName, this, builder.options);
     }
@@ -505,6 +509,14 @@ public final class Machine implements AutoCloseable {
      */
     public @Nullable DmaDebug dmaDebug() {
         return liveCalls == null ? null : liveCalls.debug();
+    }
+
+    /** The kernel would not notice; what the device does to the next owner's data comes later, or never. */
+    private void freedWhileMapped(FreedWhileMapped event) {
+        log.message("page_freed_while_mapped", event.describe());
+        if (listener != null) {
+            listener.freedWhileMapped(event);
+        }
     }
 
     /** Tells the books who a mapping is for. */

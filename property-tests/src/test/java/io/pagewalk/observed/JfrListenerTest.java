@@ -10,6 +10,7 @@ import io.pagewalk.dma.DmaAttrs;
 import io.pagewalk.dma.DmaDirection;
 import io.pagewalk.dma.Machine;
 import io.pagewalk.dma.events.JfrListener;
+import io.pagewalk.dma.memory.Zone;
 import io.pagewalk.dma.scatterlist.SgTable;
 import java.io.IOException;
 import java.nio.file.Path;
@@ -35,6 +36,41 @@ class JfrListenerTest {
                 .backend("swiotlb")
                 .listener(clock -> new JfrListener())
                 .build();
+    }
+
+    @Test
+    void aPageThatIsFreedWhileMappedIsAnEventThatNamesTheMapping() throws IOException {
+        Machine machine = Machine.builder()
+                .ramBytes(16L << 20)
+                .chunkBytes(1 << 16)
+                .ledger()
+                .listener(clock -> new JfrListener())
+                .build();
+        Dma dma = machine.addDevice(DeviceConfig.named("nic").withMask(-1L)).dma(1);
+        long page = machine.pages().allocPages(Zone.NORMAL, 0);
+        long other = machine.pages().allocPages(Zone.NORMAL, 0);
+        SgTable sg = new SgTable(1).add(other, 0x20);
+        List<RecordedEvent> events = recorded("io.pagewalk.FreedWhileMapped", () -> {
+            long dmaAddr = dma.mapPage(page + 0x40, 0x123, DmaDirection.TO_DEVICE, DmaAttrs.NONE);
+            dma.tag(dmaAddr, "tx ring");
+            dma.mapSg(sg, 1, DmaDirection.FROM_DEVICE, DmaAttrs.NONE);
+            machine.clock().advance(77);
+            machine.pages().freePages(page, 0);
+            machine.pages().freePages(other, 0);
+        });
+        assertThat(events).hasSize(2);
+        RecordedEvent event = events.get(0);
+        assertThat(event.getString("device")).isEqualTo("nic");
+        assertThat(event.getInt("cpu")).isZero();
+        assertThat(event.getString("kind")).isEqualTo("page");
+        assertThat(event.getLong("dmaAddr")).isEqualTo(page + 0x40);
+        assertThat(event.getLong("sizeBytes")).isEqualTo(0x123);
+        assertThat(event.getString("direction")).isEqualTo("TO_DEVICE");
+        assertThat(event.getLong("physAddr")).isEqualTo(page);
+        assertThat(event.getString("owner")).isEqualTo("tx ring");
+        assertThat(event.getLong("ageNanos")).isEqualTo(77);
+        assertThat(events.get(1).getString("kind")).isEqualTo("sg");
+        assertThat(events.get(1).getString("owner")).isEmpty();
     }
 
     private List<RecordedEvent> recorded(String name, Runnable program) throws IOException {

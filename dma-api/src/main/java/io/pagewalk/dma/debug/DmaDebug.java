@@ -5,6 +5,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.SortedSet;
 
 /**
  * dma-debug: takes the calls of the DMA API one after the other and reports those that are wrong.
@@ -153,6 +154,13 @@ public final class DmaDebug {
     public void tag(DebugDevice device, long dmaAddr, String owner) {
         synchronized (lock) {
             ledger.book.tag(device, dmaAddr, owner);
+        }
+    }
+
+    /** Which of some pages live mappings lead to, so that the others need not be told of. */
+    SortedSet<Long> heldPages(long firstPfn, long count) {
+        synchronized (lock) {
+            return ledger.pages.heldOf(firstPfn, count);
         }
     }
 

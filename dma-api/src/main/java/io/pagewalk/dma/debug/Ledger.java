@@ -1,6 +1,7 @@
 package io.pagewalk.dma.debug;
 
 import io.pagewalk.dma.DmaAttrs;
+import io.pagewalk.dma.events.HeldPages;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -13,7 +14,7 @@ final class Ledger {
     final CachelineTracker lines;
     final EntryPool pool;
     final AddressBook book;
-    final HeldPages pages = new HeldPages();
+    final HeldPages<DebugRecord> pages = new HeldPages<>();
     private final DmaDebugHost host;
     private final DmaDebugProfile profile;
     private final Reporter reporter;

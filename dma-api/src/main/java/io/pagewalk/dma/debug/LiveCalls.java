@@ -9,8 +9,6 @@ import io.pagewalk.dma.memory.KernelMemory;
 import io.pagewalk.dma.scatterlist.SgTable;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Set;
-import java.util.concurrent.ConcurrentHashMap;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -22,15 +20,12 @@ public final class LiveCalls implements DmaListener {
     private final DmaDebug debug;
     private final MachineHost host;
     private final CallSites sites;
-    private final boolean watchesPages;
-    private final Set<Long> watchedPages = ConcurrentHashMap.newKeySet();
 
     private LiveCalls(Machine machine, DmaDebug debug, MachineHost host) {
         this.machine = machine;
         this.debug = debug;
         this.host = host;
         this.sites = new CallSites(debug.options().callSites());
-        this.watchesPages = debug.options().profile().checksExtras();
     }
 
     /**
@@ -43,7 +38,11 @@ public final class LiveCalls implements DmaListener {
     public static LiveCalls of(Machine machine, DmaDebugOptions options) {
         DmaDebugOptions booted = options.withCommandLine(machine.commandLine());
         MachineHost host = new MachineHost(machine, booted);
-        return new LiveCalls(machine, new DmaDebug(booted, host), host);
+        LiveCalls calls = new LiveCalls(machine, new DmaDebug(booted, host), host);
+        if (booted.profile().checksExtras()) {
+            machine.frames().onEveryFree(calls::pagesFreed);
+        }
+        return calls;
     }
 
     /**
@@ -89,9 +88,6 @@ public final class LiveCalls implements DmaListener {
     public void mappedPage(
             Device device, int cpu, long physAddr, long sizeBytes, DmaDirection direction, int attrs, long dmaAddr) {
         debug.accept(new DmaCall.MapPage(caller(device, cpu), physAddr, sizeBytes, direction, attrs, dmaAddr));
-        if (watchesPages && dmaAddr != UnmapChecks.MAPPING_ERROR) {
-            watch(physAddr, sizeBytes);
-        }
     }
 
     @Override
@@ -118,9 +114,6 @@ public final class LiveCalls implements DmaListener {
         SegmentLimits limits = new SegmentLimits(device.maxSegmentBytes(), device.segmentBoundaryMask());
         List<Segment> segments = segments(sg, Math.max(nents, result));
         debug.accept(new DmaCall.MapSg(caller(device, cpu), segments, nents, result, direction, attrs, limits));
-        if (watchesPages) {
-            segments.forEach(s -> watch(s.physAddr(), s.lengthBytes()));
-        }
     }
 
     @Override
@@ -209,23 +202,10 @@ public final class LiveCalls implements DmaListener {
         debug.accept(new DmaCall.DriverUnbound(caller(device, 0)));
     }
 
-    /** Asks to be told when a page of RAM is freed, once for each page. */
-    private void watch(long physAddr, long sizeBytes) {
-        if (sizeBytes == 0 || !machine.ram().contains(physAddr, sizeBytes)) {
-            return;
+    private void pagesFreed(long firstPfn, long count) {
+        for (long pfn : debug.heldPages(firstPfn, count)) {
+            Caller caller = new Caller(null, -1, machine.clock().nowNanos(), null, sites.here());
+            debug.accept(new DmaCall.PageFreed(caller, pfn << Addresses.PAGE_SHIFT));
         }
-        long first = physAddr >>> Addresses.PAGE_SHIFT;
-        long count = (Addresses.last(physAddr, sizeBytes) >>> Addresses.PAGE_SHIFT) - first + 1;
-        for (long pfn = first; pfn < first + Math.min(count, HeldPages.MOST_PAGES); pfn++) {
-            if (watchedPages.add(pfn)) {
-                machine.frames().onFree(pfn, this::pageFreed);
-            }
-        }
-    }
-
-    private void pageFreed(long pfn) {
-        watchedPages.remove(pfn);
-        Caller caller = new Caller(null, -1, machine.clock().nowNanos(), null, sites.here());
-        debug.accept(new DmaCall.PageFreed(caller, pfn << Addresses.PAGE_SHIFT));
     }
 }

@@ -143,6 +143,31 @@ public final class AddressIndex<M> {
     }
 
     /**
+     * Visits the ranges that have an address in common with one, farthest beginning first. Looks no further down than
+     * the largest range there has been reaches.
+     *
+     * @param address first address
+     * @param lengthBytes length, from 1, not past the end of all addresses
+     * @param visitor told of each
+     */
+    public void forEachOverlapping(long address, long lengthBytes, Consumer<M> visitor) {
+        long last = Addresses.last(address, lengthBytes);
+        for (Map.Entry<Long, ArrayDeque<M>> entry :
+                byFirst.headMap(last, true).descendingMap().entrySet()) {
+            long begin = entry.getKey();
+            boolean inside = Addresses.lessOrEqual(address, begin);
+            if (!inside && Addresses.lessOrEqual(largestBytes, address - begin)) {
+                return;
+            }
+            for (M range : entry.getValue()) {
+                if (inside || Addresses.lessThan(address - begin, sizeBytes.applyAsLong(range))) {
+                    visitor.accept(range);
+                }
+            }
+        }
+    }
+
+    /**
      * Visits all ranges by ascending address.
      *
      * @param visitor told of each

@@ -255,6 +255,14 @@ public interface DmaListener {
     default void checkingError(Device device, int cpu, long dmaAddr) {}
 
     /**
+     * A page went back to its allocator while a mapping leads to it. Told of on a machine with a {@link MappingLedger},
+     * once for each page and mapping, before anybody else can have the page.
+     *
+     * @param event which page and which mapping
+     */
+    default void freedWhileMapped(FreedWhileMapped event) {}
+
+    /**
      * A driver let go of its device, and what is freed by itself then is freed.
      *
      * @param device the device

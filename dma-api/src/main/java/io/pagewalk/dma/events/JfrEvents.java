@@ -97,6 +97,20 @@ final class JfrEvents {
         String cause = "";
     }
 
+    /** A page was freed while a mapping leads to it. */
+    @Name("io.pagewalk.FreedWhileMapped")
+    @Label("Page freed while mapped")
+    static final class FreedMapped extends OfBuffer {
+        @Label("Physical address of the page")
+        long physAddr;
+
+        @Label("Owner of the mapping")
+        String owner = "";
+
+        @Label("Age of the mapping in nanoseconds of the machine's time")
+        long ageNanos;
+    }
+
     /** A device's access did not reach memory. */
     @Name("io.pagewalk.Fault")
     @Label("DMA fault")

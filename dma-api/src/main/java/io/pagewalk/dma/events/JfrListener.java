@@ -8,8 +8,8 @@ import io.pagewalk.dma.scatterlist.SgTable;
 
 /**
  * A listener that commits Flight Recorder events: {@code io.pagewalk.Map}, {@code Unmap}, {@code Sync}, {@code Bounce},
- * {@code Failure}, and {@code Fault} where it is a machine's fault handler as well. Without a recording it costs a
- * check each.
+ * {@code Failure}, {@code FreedWhileMapped} on a machine with a ledger, and {@code Fault} where it is a machine's fault
+ * handler as well. Without a recording it costs a check each.
  *
  * <p>Stateless and thread-safe. Addresses are unsigned, which a recording's viewer may not show.
  */
@@ -198,7 +198,22 @@ public final class JfrListener implements DmaListener, FaultLog.Handler {
         commit(new JfrEvents.Unmapped(), "pages", device, cpu, dmaAddr, sizeBytes, direction);
     }
 
-    // ---- faults
+    // ---- what goes wrong
+
+    /** The CPU that frees a page is not known; it stands as 0. */
+    @Override
+    public void freedWhileMapped(FreedWhileMapped freed) {
+        JfrEvents.FreedMapped event = new JfrEvents.FreedMapped();
+        if (event.isEnabled()) {
+            LiveRange mapping = freed.mapping();
+            String kind = mapping.kind() == LiveRange.Kind.SG ? "sg" : "page";
+            buffer(event, kind, mapping.device(), 0, mapping.dmaAddr(), mapping.sizeBytes(), mapping.direction());
+            event.physAddr = freed.physAddr();
+            event.owner = mapping.owner();
+            event.ageNanos = freed.atNanos() - mapping.sinceNanos();
+            event.commit();
+        }
+    }
 
     @Override
     public void faulted(BusFault fault) {

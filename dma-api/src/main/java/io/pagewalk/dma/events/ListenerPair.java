@@ -134,6 +134,12 @@ final class ListenerPair implements DmaListener {
     }
 
     @Override
+    public void freedWhileMapped(FreedWhileMapped event) {
+        first.freedWhileMapped(event);
+        second.freedWhileMapped(event);
+    }
+
+    @Override
     public void driverUnbound(Device device) {
         first.driverUnbound(device);
         second.driverUnbound(device);

@@ -4,6 +4,7 @@ import io.pagewalk.dma.BusFault;
 import io.pagewalk.dma.Device;
 import io.pagewalk.dma.DmaDirection;
 import io.pagewalk.dma.memory.Addresses;
+import io.pagewalk.dma.memory.PageFrames;
 import io.pagewalk.dma.scatterlist.SgTable;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
@@ -20,7 +21,8 @@ import org.jspecify.annotations.Nullable;
 /**
  * The driver side's book of live mappings and allocations, with the owners that they were tagged with, and the reporter
  * that joins a raw {@link BusFault} with it: nearest mapping, how far past its end, last unmap of that address and how
- * long ago.
+ * long ago. On a machine it also finds pages that are freed while a mapping leads to them
+ * ({@link DmaListener#freedWhileMapped}).
  *
  * <p>Opt in by {@link io.pagewalk.dma.MachineBuilder#ledger}, or by making it a machine's listener. Thread-safe; it
  * allocates.
@@ -39,6 +41,7 @@ public final class MappingLedger implements DmaListener {
 
     private final LongSupplier nowNanos;
     private final Map<Device, Page> pages = new LinkedHashMap<>();
+    private @Nullable HeldPages<LiveRange> held;
     private long calls;
 
     /**
@@ -50,6 +53,36 @@ public final class MappingLedger implements DmaListener {
         this.nowNanos = nowNanos;
     }
 
+    /**
+     * Finds out from now on when a page is freed that a streaming mapping leads to, made from now on: one of
+     * {@code dma_map_page}, of which those of bounced buffers hold the buffer, or a segment of a list. The machine does
+     * so with its ledger.
+     *
+     * @param frames the machine's frames
+     * @param told told of each such page and mapping, by ascending address, on the thread that frees, outside any lock
+     */
+    public synchronized void watchPages(PageFrames frames, Consumer<FreedWhileMapped> told) {
+        Objects.requireNonNull(told, "told");
+        held = held == null ? new HeldPages<>() : held;
+        frames.onEveryFree(
+                (firstPfn, count) -> mappingsOf(frames, firstPfn, count).forEach(told));
+    }
+
+    /** A ledger may listen to several machines, whose addresses mean different pages. */
+    private synchronized List<FreedWhileMapped> mappingsOf(PageFrames frames, long firstPfn, long count) {
+        HeldPages<LiveRange> known = Objects.requireNonNull(held);
+        List<FreedWhileMapped> events = new ArrayList<>();
+        for (long pfn : known.heldOf(firstPfn, count)) {
+            long physAddr = pfn << Addresses.PAGE_SHIFT;
+            for (LiveRange range : known.holders(physAddr)) {
+                if (range.device().machine().frames() == frames) {
+                    events.add(new FreedWhileMapped(physAddr, range, nowNanos.getAsLong()));
+                }
+            }
+        }
+        return events;
+    }
+
     // ---- what it is told
 
     @Override
@@ -57,7 +90,10 @@ public final class MappingLedger implements DmaListener {
             Device device, int cpu, long physAddr, long sizeBytes, DmaDirection direction, int attrs, long dmaAddr) {
         if (dmaAddr != -1L) {
             calls++;
-            add(device, dmaAddr, sizeBytes, direction, LiveRange.Kind.PAGE, physAddr);
+            LiveRange made = add(device, dmaAddr, sizeBytes, direction, LiveRange.Kind.PAGE, physAddr);
+            if (held != null) {
+                held.hold(made, physAddr, sizeBytes);
+            }
         }
     }
 
@@ -73,10 +109,32 @@ public final class MappingLedger implements DmaListener {
             Device device, int cpu, SgTable sg, int nents, DmaDirection direction, int attrs, int result) {
         calls++;
         boolean entriesAreSegments = result == nents;
+        @Nullable LiveRange[] segments = new LiveRange[Math.max(result, 0)];
         for (int i = 0; i < result; i++) {
             if (sg.dmaLengthBytes(i) != 0) {
                 long physAddr = entriesAreSegments ? sg.physAddr(i) : LiveRange.UNKNOWN_PHYS_ADDR;
-                add(device, sg.dmaAddr(i), sg.dmaLengthBytes(i), direction, LiveRange.Kind.SG, physAddr);
+                segments[i] = add(device, sg.dmaAddr(i), sg.dmaLengthBytes(i), direction, LiveRange.Kind.SG, physAddr);
+            }
+        }
+        if (held != null) {
+            hold(held, segments, sg, nents);
+        }
+    }
+
+    /** A segment is made of entries that follow each other, and is as long as they are. */
+    private static void hold(HeldPages<LiveRange> held, @Nullable LiveRange[] segments, SgTable sg, int nents) {
+        boolean entriesAreSegments = segments.length == nents;
+        int segment = 0;
+        long filledBytes = 0;
+        for (int i = 0; i < nents && segment < segments.length; i++) {
+            LiveRange range = segments[segment];
+            if (range != null) {
+                held.hold(range, sg.physAddr(i), sg.lengthBytes(i));
+            }
+            filledBytes += sg.lengthBytes(i);
+            if (entriesAreSegments || range == null || Addresses.lessOrEqual(range.sizeBytes(), filledBytes)) {
+                segment++;
+                filledBytes = 0;
             }
         }
     }
@@ -130,12 +188,12 @@ public final class MappingLedger implements DmaListener {
         remove(device, dmaAddr, sizeBytes);
     }
 
-    private void add(
+    private LiveRange add(
             Device device, long dmaAddr, long sizeBytes, DmaDirection direction, LiveRange.Kind kind, long physAddr) {
-        pageOf(device)
-                .live
-                .add(new LiveRange(
-                        device, dmaAddr, sizeBytes, direction, kind, physAddr, "", calls, nowNanos.getAsLong()));
+        LiveRange made =
+                new LiveRange(device, dmaAddr, sizeBytes, direction, kind, physAddr, "", calls, nowNanos.getAsLong());
+        pageOf(device).live.add(made);
+        return made;
     }
 
     /** Of several that begin there, the one of that size; else the first, as the kernel would take any. */
@@ -150,6 +208,9 @@ public final class MappingLedger implements DmaListener {
                 .findFirst()
                 .orElseGet(() -> there.iterator().next());
         page.live.remove(gone);
+        if (held != null) {
+            held.release(gone);
+        }
         if (page.ended.size() == REMEMBERED) {
             page.ended.removeLast();
         }
@@ -179,8 +240,12 @@ public final class MappingLedger implements DmaListener {
         if (latest == null) {
             return false;
         }
+        LiveRange tagged = latest.of(owner);
         live.remove(latest);
-        live.add(latest.of(owner));
+        live.add(tagged);
+        if (held != null) {
+            held.replace(latest, tagged);
+        }
         return true;
     }
 

@@ -55,6 +55,9 @@ public final class PageFrames {
     private final ConcurrentHashMap<Long, List<FrameFreeHook>> hooks = new ConcurrentHashMap<>();
     private final Object growth = new Object();
 
+    /** Replaced under the lock alone. */
+    private volatile List<FramesFreedHook> everyFree = List.of();
+
     /** Grows with the highest frame touched. */
     private volatile Directory directory = new Directory(new Group[0][]);
 
@@ -279,6 +282,21 @@ public final class PageFrames {
     }
 
     /**
+     * Asks to be told of all frames that go back to the page allocator, or to another owner by {@link #release}, each
+     * time, after the hooks of single frames.
+     *
+     * @param hook what to call from now on
+     */
+    public void onEveryFree(FramesFreedHook hook) {
+        Objects.requireNonNull(hook, "hook");
+        synchronized (growth) {
+            List<FramesFreedHook> all = new ArrayList<>(everyFree);
+            all.add(hook);
+            everyFree = List.copyOf(all);
+        }
+    }
+
+    /**
      * Tells the hooks of frames that they go back to an owner other than the page allocator, such as a contiguous
      * memory area, and cleans them. The owner must not hand them out before this returns. Its time goes with the frames
      * that something was said about, not with {@code count}.
@@ -322,6 +340,12 @@ public final class PageFrames {
         }
         if (!hooks.isEmpty()) {
             callHooks(firstPfn, firstPfn + count);
+        }
+        if (count != 0) {
+            List<FramesFreedHook> told = everyFree;
+            for (int i = 0; i < told.size(); i++) {
+                told.get(i).framesFreed(firstPfn, count);
+            }
         }
     }
 

@@ -37,6 +37,31 @@ class AddressIndexTest {
         assertThat(containing(0xfff)).isEmpty();
     }
 
+    private List<String> overlapping(long first, long size) {
+        List<String> names = new ArrayList<>();
+        index.forEachOverlapping(first, size, range -> names.add(range.name()));
+        return names;
+    }
+
+    @Test
+    void rangesThatShareAnAddressWithOneAreFoundFarthestBeginningFirst() {
+        add(0x1000, 0x3000, "large");
+        add(0x2000, 0x10, "small");
+        add(0x2000, 0x100, "middle");
+        add(0x5000, 0x10, "behind");
+        add(0xffff_ffff_ffff_f000L, 0x1000, "top");
+
+        assertThat(overlapping(0, 0x1000)).isEmpty();
+        assertThat(overlapping(0, 0x1001)).containsExactly("large");
+        assertThat(overlapping(0x200f, 1)).containsExactly("small", "middle", "large");
+        assertThat(overlapping(0x2010, 0x1000)).containsExactly("middle", "large");
+        assertThat(overlapping(0x2100, 0x2f01)).containsExactly("behind", "large");
+        assertThat(overlapping(0x3fff, 1)).containsExactly("large");
+        assertThat(overlapping(0x4000, 0x1000)).isEmpty();
+        assertThat(overlapping(0x5010, -1L - 0x5010 - 0xfff)).isEmpty();
+        assertThat(overlapping(-1L, 1)).containsExactly("top");
+    }
+
     @Test
     void aRangeIsFoundHoweverManySmallOnesBeginBehindItsStart() {
         add(0x10_0000, 0x10_0000, "large");

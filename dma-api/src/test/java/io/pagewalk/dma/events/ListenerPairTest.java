@@ -55,6 +55,6 @@ class ListenerPairTest {
             heard.clear();
             calls++;
         }
-        assertThat(calls).isEqualTo(20);
+        assertThat(calls).isEqualTo(21);
     }
 }

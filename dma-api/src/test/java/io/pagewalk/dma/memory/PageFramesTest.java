@@ -124,6 +124,18 @@ class PageFramesTest {
     }
 
     @Test
+    void whoAsksForAllFramesIsToldOfEachRangeThatIsFreedAfterTheHooksOfSingleFrames() {
+        List<String> told = new ArrayList<>();
+        frames.onEveryFree((first, count) -> told.add("first " + first + "+" + count));
+        frames.onEveryFree((first, count) -> told.add("second " + first + "+" + count));
+        frames.onFree(5, pfn -> told.add("frame " + pfn));
+        frames.release(4, 3);
+        frames.release(4, 1);
+        frames.release(4, 0);
+        assertThat(told).containsExactly("frame 5", "first 4+3", "second 4+3", "first 4+1", "second 4+1");
+    }
+
+    @Test
     void releaseTakesAsLongAsThereAreKnownFramesHoweverManyItIsGiven() {
         List<Long> freed = new ArrayList<>();
         for (long pfn : new long[] {3, 0x4_0000_0200L, 0x1ff}) {

@@ -290,11 +290,7 @@ public final class I40iwDevice implements VerbsProvider, AutoCloseable {
 
     @Override
     public ErrPtr<Qp> createQp(Pd pd, QpInit init) {
-        boolean tooMuch = init.maxSendWr() > attributes.maxQpWr()
-                || init.maxRecvWr() > attributes.maxQpWr()
-                || init.maxSge() > attributes.maxSge()
-                || init.maxInlineBytes() > attributes.maxInlineData();
-        if (tooMuch) {
+        if (init.excessOver(attributes) != null) {
             return ErrPtr.err(-Errno.EINVAL);
         }
         int number = qpPoint.fails() ? -1 : takeQpNum();

@@ -3,6 +3,7 @@ package io.pagewalk.rdma.qp;
 import io.pagewalk.rdma.verbs.QpAttributes;
 import io.pagewalk.rdma.verbs.QpState;
 import java.util.Objects;
+import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -10,13 +11,14 @@ import org.jspecify.annotations.Nullable;
  * when it is posted, packet by packet, each answered before the next is sent. A stepped link runs nothing by itself, so
  * that something can be done between two packets.
  *
- * <p>Thread-safe: the link is also the lock of both queue pairs. Below it are taken the locks of keys and of completion
- * queues; above it, only while queue pairs are connected or destroyed, the one of all links of the machine.
+ * <p>Thread-safe: the link is also the lock of both queue pairs. Order of locks: a link, then those of keys and of
+ * completion queues. Nobody waits for a link while holding another: {@link #connect}, which needs two, gives back the
+ * one that it has before it waits for the other. What runs on a link may call back (a fault's handler does) while the
+ * link is held; such a handler may post on, change, connect and destroy queue pairs of that link, and of others as long
+ * as no handler that runs there at the same time does the same with this one.
  */
 public final class Link {
-    /** One lock for all that connects and disconnects on a machine. */
-    static final class Topology {}
-
+    private final ReentrantLock lock = new ReentrantLock();
     private @Nullable RcQp left;
     private @Nullable RcQp right;
     private boolean stepped;
@@ -44,19 +46,48 @@ public final class Link {
         if (left.machine() != right.machine()) {
             throw new IllegalArgumentException(left + " and " + right + " are on two machines");
         }
-        synchronized (left.topology()) {
-            synchronized (left.link()) {
-                synchronized (right.link()) {
-                    requireConnectable(left);
-                    requireConnectable(right);
-                    left.part();
-                    right.part();
-                    Link link = new Link(left, right);
-                    left.join(link, right);
-                    right.join(link, left);
-                    return link;
+        Link first = holdBoth(left, right);
+        Link second = right.link();
+        try {
+            requireConnectable(left);
+            requireConnectable(right);
+            left.part();
+            right.part();
+            return joined(left, right);
+        } finally {
+            second.release();
+            first.release();
+        }
+    }
+
+    /** Holds the links of both, which stay theirs until then; waits only while it holds none of them. */
+    private static Link holdBoth(RcQp left, RcQp right) {
+        while (true) {
+            Link first = left.hold();
+            Link second = right.link();
+            if (second.lock.tryLock()) {
+                if (second == right.link()) {
+                    return first;
                 }
+                second.release();
+                first.release();
+            } else {
+                first.release();
+                right.hold().release();
             }
+        }
+    }
+
+    /** Nobody else uses the new link before both ends have it. */
+    private static Link joined(RcQp left, RcQp right) {
+        Link link = new Link(left, right);
+        link.hold();
+        try {
+            left.join(link, right);
+            right.join(link, left);
+            return link;
+        } finally {
+            link.release();
         }
     }
 
@@ -87,17 +118,27 @@ public final class Link {
         return link;
     }
 
+    /** Keeps other threads from both ends until {@link #release}. */
+    void hold() {
+        lock.lock();
+    }
+
+    void release() {
+        lock.unlock();
+    }
+
     /**
      * Makes the link run by itself, as it does at first, or only by {@link #step}.
      *
      * @param yes whether by steps
      */
-    public synchronized void setStepped(boolean yes) {
-        stepped = yes;
-    }
-
-    synchronized boolean isStepped() {
-        return stepped;
+    public void setStepped(boolean yes) {
+        hold();
+        try {
+            stepped = yes;
+        } finally {
+            release();
+        }
     }
 
     /**
@@ -105,30 +146,41 @@ public final class Link {
      *
      * @return false when there is nothing to do, or what there is waits for a timer
      */
-    public synchronized boolean step() {
-        return steps(left) || steps(right);
+    public boolean step() {
+        hold();
+        try {
+            return steps(left) || steps(right);
+        } finally {
+            release();
+        }
     }
 
     private static boolean steps(@Nullable RcQp qp) {
         return qp != null && qp.step();
     }
 
-    /** One end is connected elsewhere: what it sends does not run here any more. */
-    synchronized void leave(RcQp qp) {
+    /** One end is connected elsewhere: what it sends does not run here any more. The link is held. */
+    void leave(RcQp qp) {
         left = left == qp ? null : left;
         right = right == qp ? null : right;
     }
 
     /** Runs until there is nothing to do. */
-    public synchronized void run() {
-        boolean busy = true;
-        while (busy) {
-            busy = step();
+    public void run() {
+        hold();
+        try {
+            boolean busy = true;
+            while (busy) {
+                busy = steps(left) || steps(right);
+            }
+        } finally {
+            release();
         }
     }
 
+    /** The link is held. */
     void runUnlessStepped() {
-        if (!isStepped()) {
+        if (!stepped) {
             run();
         }
     }

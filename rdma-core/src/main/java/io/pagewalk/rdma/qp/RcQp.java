@@ -90,8 +90,11 @@ public final class RcQp extends Qp {
      * @return the status; SUCCESS when none has failed
      */
     public WcStatus lastLocalStatus() {
-        synchronized (locked()) {
+        Link held = hold();
+        try {
             return requester.lastLocalStatus();
+        } finally {
+            held.release();
         }
     }
 
@@ -101,8 +104,11 @@ public final class RcQp extends Qp {
      * @return requests without a completion
      */
     public int postedSends() {
-        synchronized (locked()) {
+        Link held = hold();
+        try {
             return sends.size();
+        } finally {
+            held.release();
         }
     }
 
@@ -112,22 +118,28 @@ public final class RcQp extends Qp {
      * @return receives without a completion
      */
     public int postedReceives() {
-        synchronized (locked()) {
+        Link held = hold();
+        try {
             return receives.size();
+        } finally {
+            held.release();
         }
     }
 
-    /** The lock, which changes only while the queue pair is connected, before it is used. */
-    private Link locked() {
-        return link;
+    /** Holds the link, which changes only while it is held by who connects. */
+    Link hold() {
+        while (true) {
+            Link held = link;
+            held.hold();
+            if (held == link) {
+                return held;
+            }
+            held.release();
+        }
     }
 
     Link link() {
         return link;
-    }
-
-    Object topology() {
-        return machine().extension(Link.Topology.class, m -> new Link.Topology());
     }
 
     Machine machine() {
@@ -135,8 +147,8 @@ public final class RcQp extends Qp {
     }
 
     void join(Link newLink, RcQp newPeer) {
-        link = newLink;
         peer = newPeer;
+        link = newLink;
     }
 
     /** Ends what connects it; the other end gets no answer any more. Its link is held. */
@@ -152,13 +164,16 @@ public final class RcQp extends Qp {
     @Override
     public int modify(QpState next, QpAttributes newAttributes) {
         Objects.requireNonNull(newAttributes, "attributes");
-        synchronized (locked()) {
+        Link held = hold();
+        try {
             if (isDestroyed() || !state.mayBecome(next)) {
                 return -Errno.EINVAL;
             }
             attributes = newAttributes;
             enter(next);
             return 0;
+        } finally {
+            held.release();
         }
     }
 
@@ -193,11 +208,12 @@ public final class RcQp extends Qp {
 
     /** Ends it: nothing completes any more. For its provider. */
     public void shutDown() {
-        synchronized (topology()) {
-            synchronized (locked()) {
-                reset();
-                peer = null;
-            }
+        Link held = hold();
+        try {
+            reset();
+            peer = null;
+        } finally {
+            held.release();
         }
     }
 
@@ -206,7 +222,8 @@ public final class RcQp extends Qp {
     @Override
     public int postSend(SendWr first) {
         Objects.requireNonNull(first, "first");
-        synchronized (locked()) {
+        Link held = hold();
+        try {
             badSendWr = null;
             int error = isDestroyed() ? -Errno.EINVAL : 0;
             for (SendWr wr = first; wr != null; wr = wr.next()) {
@@ -222,6 +239,8 @@ public final class RcQp extends Qp {
             }
             link.runUnlessStepped();
             return error;
+        } finally {
+            held.release();
         }
     }
 
@@ -281,7 +300,8 @@ public final class RcQp extends Qp {
 
     @Override
     public int postRecv(RecvWr wr) {
-        synchronized (locked()) {
+        Link held = hold();
+        try {
             boolean invalid = state == QpState.RESET
                     || isDestroyed()
                     || wr.segments().count() > init().maxSge()
@@ -297,6 +317,8 @@ public final class RcQp extends Qp {
                 toError();
             }
             return 0;
+        } finally {
+            held.release();
         }
     }
 
@@ -307,8 +329,11 @@ public final class RcQp extends Qp {
      * @return true while such a receive waits
      */
     public boolean receivesInto(int lkey) {
-        synchronized (locked()) {
+        Link held = hold();
+        try {
             return receives.names(lkey);
+        } finally {
+            held.release();
         }
     }
 
@@ -333,8 +358,11 @@ public final class RcQp extends Qp {
 
     /** A timer expired: the oldest request goes on. */
     void retry() {
-        synchronized (locked()) {
+        Link held = hold();
+        try {
             link.runUnlessStepped();
+        } finally {
+            held.release();
         }
     }
 

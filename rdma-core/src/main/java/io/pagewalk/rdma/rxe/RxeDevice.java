@@ -511,11 +511,7 @@ public final class RxeDevice implements VerbsProvider {
 
     @Override
     public ErrPtr<Qp> createQp(Pd pd, QpInit init) {
-        boolean tooMuch = init.maxSendWr() > attributes.maxQpWr()
-                || init.maxRecvWr() > attributes.maxQpWr()
-                || init.maxSge() > attributes.maxSge()
-                || init.maxInlineBytes() > attributes.maxInlineData();
-        if (tooMuch) {
+        if (init.excessOver(attributes) != null) {
             return ErrPtr.err(-Errno.EINVAL);
         }
         if (qpPoint.fails()) {

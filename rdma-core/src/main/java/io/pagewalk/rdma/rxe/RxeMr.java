@@ -278,7 +278,7 @@ public final class RxeMr extends Mr implements Region {
     /** {@code map_mr_sg} (rdma:RXE-23 to RXE-27). */
     int mapSg(SgTable sg, int firstSegment, int nents, int sgOffset) {
         long pageBytes = Integer.toUnsignedLong(pageBytes());
-        if (Long.bitCount(pageBytes) != 1 || fast == null) {
+        if (fast == null) {
             return -Errno.EINVAL;
         }
         pages.clear();

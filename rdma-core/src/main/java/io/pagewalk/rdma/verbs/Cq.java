@@ -1,24 +1,20 @@
 package io.pagewalk.rdma.verbs;
 
+import io.pagewalk.rdma.ring.Ring;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A completion queue, a ring of completions that are made once and used again. Posting and polling allocate nothing
- * once the queue has been as full as it gets. Thread-safe.
+ * A completion queue. Posting and polling allocate nothing once the queue has been as full as it gets. Thread-safe.
  *
  * <p>A completion that finds the queue full is lost, and the queue says so from then on.
  */
 public final class Cq {
-    private static final int FIRST_ROOM = 16;
-
     private final VerbsDevice device;
     private final Owner owner;
     private final int capacity;
     private final AtomicInteger useCount = new AtomicInteger();
-    private WorkCompletion[] ring = {};
-    private long head;
-    private long tail;
+    private final Ring<WorkCompletion> ring;
     private long lost;
     private Restrack.@Nullable Entry tracked;
     private boolean destroyed;
@@ -27,19 +23,7 @@ public final class Cq {
         this.device = device;
         this.owner = owner;
         capacity = cqe;
-        grow();
-    }
-
-    /** Makes room for twice as many, up to the capacity: a large queue is seldom full. */
-    private void grow() {
-        WorkCompletion[] more = new WorkCompletion[Math.min(capacity, Math.max(FIRST_ROOM, 2 * ring.length))];
-        int waiting = size();
-        for (int i = 0; i < more.length; i++) {
-            more[i] = i < ring.length ? ring[(int) ((head + i) % ring.length)] : new WorkCompletion();
-        }
-        ring = more;
-        head = 0;
-        tail = waiting;
+        ring = new Ring<>(cqe, WorkCompletion::new);
     }
 
     /**
@@ -84,7 +68,7 @@ public final class Cq {
      * @return completions
      */
     public synchronized int size() {
-        return (int) (tail - head);
+        return ring.size();
     }
 
     /**
@@ -112,11 +96,11 @@ public final class Cq {
      * @return 1, or 0 when none waits, with {@code into} unchanged
      */
     public synchronized int poll(WorkCompletion into) {
-        if (head == tail) {
+        if (ring.isEmpty()) {
             return 0;
         }
-        into.copyFrom(ring[(int) (head % ring.length)]);
-        head++;
+        into.copyFrom(ring.first());
+        ring.pop();
         return 1;
     }
 
@@ -126,15 +110,12 @@ public final class Cq {
      * @param completion the completion, copied
      */
     public synchronized void post(WorkCompletion completion) {
-        if (tail - head == capacity) {
+        if (ring.isFull()) {
             lost++;
             return;
         }
-        if (tail - head == ring.length) {
-            grow();
-        }
-        ring[(int) (tail % ring.length)].copyFrom(completion);
-        tail++;
+        ring.next().copyFrom(completion);
+        ring.push();
     }
 
     void use() {

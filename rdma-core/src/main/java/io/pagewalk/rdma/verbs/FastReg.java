@@ -8,6 +8,10 @@ import org.jspecify.annotations.Nullable;
 /**
  * Fast registration as users of the verbs in the kernel see it: a region is allocated once, described by a mapped list
  * each time it is used, and put to use by a work request. Implements rdma:FR-1 to FR-8.
+ *
+ * <p>Differs from Linux: a page size that is no power of two is refused here, for every device. There rxe refuses what
+ * neither divides 4 KiB nor is a multiple of it, by tests that are right for powers of two alone (rdma:RXE-23), the
+ * adapters refuse nothing (rdma:IRD-4), and both go on with masks that mean no page.
  */
 public final class FastReg {
     private static final int KEY_BYTE = 0xff;
@@ -80,7 +84,8 @@ public final class FastReg {
      * @param sgOffset where to begin in the first one, unsigned 32-bit; {@link Mr#sgOffset} says afterwards where to go
      *     on
      * @param pageBytes the page size, unsigned 32-bit; the region has it afterwards even if it is refused
-     * @return how many segments the region covers; -EOPNOTSUPP; or what the provider answered
+     * @return how many segments the region covers; -EOPNOTSUPP; -EINVAL for a page size that is no power of two, with
+     *     nothing else changed; or what the provider answered
      * @throws IllegalArgumentException when the list has fewer segments; nothing changes then
      */
     public static int mapMrSg(Mr mr, SgTable sg, int nents, int sgOffset, int pageBytes) {
@@ -96,7 +101,8 @@ public final class FastReg {
      * @param nents how many segments from there on
      * @param sgOffset where to begin in the first one, unsigned 32-bit
      * @param pageBytes the page size, unsigned 32-bit; the region has it afterwards even if it is refused
-     * @return how many segments the region covers; -EOPNOTSUPP; or what the provider answered
+     * @return how many segments the region covers; -EOPNOTSUPP; -EINVAL for a page size that is no power of two, with
+     *     nothing else changed; or what the provider answered
      * @throws IllegalArgumentException when the list has fewer segments; nothing changes then
      */
     public static int mapMrSg(Mr mr, SgTable sg, int first, int nents, int sgOffset, int pageBytes) {
@@ -110,7 +116,12 @@ public final class FastReg {
             return -Errno.EOPNOTSUPP;
         }
         mr.setPageBytes(pageBytes);
-        return provider.mapMrSg(mr, sg, first, nents, sgOffset);
+        return isPageSize(pageBytes) ? provider.mapMrSg(mr, sg, first, nents, sgOffset) : -Errno.EINVAL;
+    }
+
+    /** A power of two, of 32 bits. */
+    private static boolean isPageSize(int pageBytes) {
+        return Integer.bitCount(pageBytes) == 1;
     }
 
     /**
@@ -139,8 +150,8 @@ public final class FastReg {
      * @param meta mapped list of metadata, or null
      * @param metaNents how many of its segments
      * @param pageBytes the page size
-     * @return 0; -EOPNOTSUPP of a provider without such, or for another kind of region, with a warning; or what the
-     *     provider answered
+     * @return 0; -EOPNOTSUPP of a provider without such, or for another kind of region, with a warning; -EINVAL for a
+     *     page size that is no power of two; or what the provider answered
      */
     public static int mapMrSgPi(
             Mr mr, @Nullable SgTable data, int dataNents, @Nullable SgTable meta, int metaNents, int pageBytes) {
@@ -154,7 +165,7 @@ public final class FastReg {
             return -Errno.EOPNOTSUPP;
         }
         mr.setPageBytes(pageBytes);
-        return provider.mapMrSgPi(mr, data, dataNents, meta, metaNents);
+        return isPageSize(pageBytes) ? provider.mapMrSgPi(mr, data, dataNents, meta, metaNents) : -Errno.EINVAL;
     }
 
     /**

@@ -28,8 +28,10 @@ final class KernelQps {
 
     /** {@code ib_create_qp} (rdma:RW-1). */
     ErrPtr<Qp> create(Pd pd, QpInit init) {
-        ErrPtr<Qp> made = device.provider().createQp(pd, prepare(pd, init));
+        QpInit prepared = prepare(pd, init);
+        ErrPtr<Qp> made = device.provider().createQp(pd, prepared);
         if (made.isErr()) {
+            tellOfExcess(pd, prepared, made.error());
             return made;
         }
         Qp qp = made.value();
@@ -43,6 +45,15 @@ final class KernelQps {
             return ErrPtr.err(error);
         }
         return made;
+    }
+
+    /** The kernel answers -EINVAL for several limits; which one it was stands in the log. */
+    private void tellOfExcess(Pd pd, QpInit init, int error) {
+        String excess = init.excessOver(device.attributes());
+        if (excess != null) {
+            String answer = "a queue pair in " + pd + " is refused: " + Errno.name(error);
+            log.message("ib_create_qp", answer + ", as it asks for " + excess);
+        }
     }
 
     /** {@code ib_destroy_qp}. */

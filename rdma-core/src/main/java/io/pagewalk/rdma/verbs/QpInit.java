@@ -1,6 +1,7 @@
 package io.pagewalk.rdma.verbs;
 
 import java.util.Objects;
+import org.jspecify.annotations.Nullable;
 
 /**
  * How a queue pair shall be: {@code struct ib_qp_init_attr}. Immutable; {@link #of} gives the usual one, the other
@@ -42,14 +43,41 @@ public record QpInit(
     }
 
     /**
-     * A queue pair of the kernel's with 16 requests and receives of 4 segments.
+     * A queue pair of the kernel's with 16 requests and receives of 4 segments, or as many as the device has when those
+     * are fewer: every device takes it.
      *
-     * @param sendCq where requests complete
+     * @param sendCq where requests complete, on the device
      * @param recvCq where receives complete
      * @return the description
      */
     public static QpInit of(Cq sendCq, Cq recvCq) {
-        return new QpInit(sendCq, recvCq, USUAL_WR, USUAL_WR, USUAL_SGE, 0, false, PostChecks.KERNEL, RwInit.NONE);
+        DeviceAttributes limits =
+                Objects.requireNonNull(sendCq, "sendCq").device().attributes();
+        int wr = Math.min(USUAL_WR, limits.maxQpWr());
+        int sge = Math.min(USUAL_SGE, limits.maxSge());
+        return new QpInit(sendCq, recvCq, wr, wr, sge, 0, false, PostChecks.KERNEL, RwInit.NONE);
+    }
+
+    /**
+     * Finds what of this is more than a device has. For providers, which answer -EINVAL then; the machine's log tells
+     * what it was.
+     *
+     * @param limits the device's
+     * @return the first excess as a phrase with both numbers, or null when there is none
+     */
+    public @Nullable String excessOver(DeviceAttributes limits) {
+        if (maxSendWr > limits.maxQpWr()) {
+            return maxSendWr + " requests, of at most " + limits.maxQpWr();
+        }
+        if (maxRecvWr > limits.maxQpWr()) {
+            return maxRecvWr + " receives, of at most " + limits.maxQpWr();
+        }
+        if (maxSge > limits.maxSge()) {
+            return maxSge + " segments, of at most " + limits.maxSge();
+        }
+        return maxInlineBytes > limits.maxInlineData()
+                ? maxInlineBytes + " inline bytes, of at most " + limits.maxInlineData()
+                : null;
     }
 
     /**

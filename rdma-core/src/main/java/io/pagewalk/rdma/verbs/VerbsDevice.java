@@ -434,7 +434,8 @@ public final class VerbsDevice {
      *
      * @param pd the domain
      * @param init how it shall be
-     * @return the queue pair, or what the provider answered; what stopped its regions
+     * @return the queue pair, or what the provider answered; what stopped its regions. When it asks for more than the
+     *     device has, the machine's log says of what at {@code ib_create_qp}
      * @throws IllegalArgumentException when a completion queue is another device's, or a process asks for contexts of
      *     rdma_rw; nothing changes then
      */

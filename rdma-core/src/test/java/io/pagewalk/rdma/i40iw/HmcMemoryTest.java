@@ -21,8 +21,8 @@ class HmcMemoryTest {
             .chunkBytes(1 << 16)
             .backend("direct")
             .build();
-    private final HmcMemory memory =
-            new HmcMemory(machine.addDevice(DeviceConfig.named("nic").withMask(-1L)).dma());
+    private final HmcMemory memory = new HmcMemory(
+            machine.addDevice(DeviceConfig.named("nic").withMask(-1L)).dma());
 
     @AfterEach
     void close() {

@@ -203,6 +203,19 @@ class VerbsDeviceTest {
                 init.withInline(513))) {
             assertThat(world.device.createQp(world.pd, tooMuch).error()).isEqualTo(-Errno.EINVAL);
         }
+        assertThat(world.machine.log().entries())
+                .extracting(KernelLog.Entry::site)
+                .as("one for each, and none for what ran out")
+                .containsOnly("ib_create_qp")
+                .hasSize(4);
+        String refused = "a queue pair in domain of [test] on rxe0 is refused: EINVAL, as it asks for ";
+        assertThat(world.machine.log().entries())
+                .extracting(KernelLog.Entry::text)
+                .containsExactly(
+                        refused + "1048577 requests, of at most 1048576",
+                        refused + "1048577 receives, of at most 1048576",
+                        refused + "33 segments, of at most 32",
+                        refused + "513 inline bytes, of at most 512");
         assertThat(world.device
                         .createQp(world.pd, init.withSizes(0, 0, 32).withInline(512))
                         .isErr())
