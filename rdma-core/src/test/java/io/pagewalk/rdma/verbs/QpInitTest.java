@@ -94,4 +94,26 @@ class QpInitTest {
     void aMissingCompletionQueueIsNamed() {
         assertThatNullPointerException().isThrownBy(() -> QpInit.of(null, null)).withMessage("sendCq");
     }
+
+    @Test
+    void whatADeviceHasIsNoExcessAndOneMoreIs() {
+        try (Machine machine = Shipped.RXE.machine()) {
+            VerbsDevice device = Shipped.RXE.addTo(machine);
+            Cq cq = device.createCq(Owner.kernel("test"), 16).value();
+            DeviceAttributes most = device.attributes();
+            QpInit full = QpInit.of(cq, cq)
+                    .withSizes(most.maxQpWr(), most.maxQpWr(), most.maxSge())
+                    .withInline(most.maxInlineData());
+            assertThat(full.excessOver(most)).isNull();
+            assertThat(full.withSizes(most.maxQpWr() + 1, 1, 1).excessOver(most))
+                    .isEqualTo("1048577 requests, of at most 1048576");
+            assertThat(full.withSizes(1, most.maxQpWr() + 1, 1).excessOver(most))
+                    .isEqualTo("1048577 receives, of at most 1048576");
+            assertThat(full.withSizes(1, 1, most.maxSge() + 1).excessOver(most))
+                    .isEqualTo("33 segments, of at most 32");
+            assertThat(full.withInline(most.maxInlineData() + 1).excessOver(most))
+                    .isEqualTo("513 inline bytes, of at most 512");
+            assertThat(full.withSizes(0, 0, 0).withInline(0).excessOver(most)).isNull();
+        }
+    }
 }
