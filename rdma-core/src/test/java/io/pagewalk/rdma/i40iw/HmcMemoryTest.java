@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.pagewalk.dma.DeviceConfig;
+import io.pagewalk.dma.Errno;
 import io.pagewalk.dma.Machine;
 import io.pagewalk.rdma.i40iw.HmcMemory.SegmentType;
 import org.junit.jupiter.api.AfterEach;
@@ -80,5 +81,68 @@ class HmcMemoryTest {
                 .hasMessageContaining("segment " + segment);
         assertThat(memory.type(segment)).isNull();
         assertThat(machine.pages().allocatedPages()).isEqualTo(before);
+    }
+
+    @Test
+    void aPageThatIsBackedIsNotBackedAgain() {
+        assertThat(memory.addPages(3, 4, 2)).isZero();
+        assertThat(memory.addDirect(7)).isZero();
+        memory.putLong((3L << 21) + 5 * 4096, 55);
+        long before = machine.pages().allocatedPages();
+        for (int first : new int[] {3, 4, 5}) {
+            assertThatThrownBy(() -> memory.addPages(3, first, 2))
+                    .isExactlyInstanceOf(IllegalStateException.class)
+                    .hasMessage("page " + Math.max(first, 4) + " of segment 3 is backed already");
+        }
+        assertThatThrownBy(() -> memory.addPages(7, 0, 1))
+                .isExactlyInstanceOf(IllegalStateException.class)
+                .hasMessage("segment 7 is backed as a whole");
+        assertThatThrownBy(() -> memory.addDirect(3)).hasMessage("segment 3 is backed already");
+        assertThat(machine.pages().allocatedPages()).isEqualTo(before);
+        assertThat(memory.getLong((3L << 21) + 5 * 4096)).isEqualTo(55);
+        assertThat(memory.dmaAddrOrNowhere((3L << 21) + 3 * 4096)).isEqualTo(HmcMemory.NOWHERE);
+        assertThat(memory.addPages(3, 2, 2)).as("up to them").isZero();
+        assertThat(memory.addPages(3, 6, 2)).as("behind them").isZero();
+        assertThat(memory.getLong((3L << 21) + 5 * 4096)).isEqualTo(55);
+        assertThat(machine.pages().allocatedPages()).isEqualTo(before + 4);
+    }
+
+    @Test
+    void whicheverPageFailsNoneOfThemIsBacked() {
+        assertThat(memory.addPages(2, 0, 1)).isZero();
+        memory.putLong(2L << 21, 9);
+        long before = machine.pages().allocatedPages();
+        for (int segment = 1; segment <= 2; segment++) {
+            for (int n = 1; n <= 4; n++) {
+                machine.failures().failNth("direct.pages", n);
+                assertThat(memory.addPages(segment, 5, 4)).isEqualTo(-Errno.ENOMEM);
+                assertThat(machine.pages().allocatedPages()).isEqualTo(before);
+                assertThat(memory.dmaAddrOrNowhere(((long) segment << 21) + 5 * 4096))
+                        .isEqualTo(HmcMemory.NOWHERE);
+            }
+        }
+        machine.failures().disarm();
+        assertThat(memory.type(1)).isNull();
+        assertThat(memory.getLong(2L << 21)).isEqualTo(9);
+        assertThat(memory.addPages(1, 5, 4)).isZero();
+        assertThat(memory.addPages(2, 5, 4)).isZero();
+        assertThat(machine.pages().allocatedPages()).isEqualTo(before + 8);
+        memory.close();
+        assertThat(machine.pages().allocatedPages()).isEqualTo(before - 1);
+    }
+
+    @Test
+    void segmentsAreFoundInWhateverOrderTheyWereBacked() {
+        long[] segments = {5, 1, 3, LAST_SEGMENT, 0, 4, 2};
+        for (long segment : segments) {
+            assertThat(memory.addPages(segment, 1, 1)).isZero();
+            memory.putLong((segment << 21) + 4096, segment + 100);
+        }
+        for (long segment : segments) {
+            assertThat(memory.getLong((segment << 21) + 4096)).isEqualTo(segment + 100);
+            assertThat(memory.type(segment)).isEqualTo(SegmentType.PAGED);
+            assertThat(memory.dmaAddrOrNowhere(segment << 21)).isEqualTo(HmcMemory.NOWHERE);
+        }
+        assertThat(memory.type(6)).isNull();
     }
 }

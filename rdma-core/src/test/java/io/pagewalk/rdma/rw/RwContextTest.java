@@ -5,18 +5,25 @@ import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException
 import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.pagewalk.dma.DeviceConfig;
 import io.pagewalk.dma.DmaDirection;
 import io.pagewalk.dma.Errno;
 import io.pagewalk.dma.KernelBugException;
 import io.pagewalk.dma.KernelModel;
 import io.pagewalk.dma.Machine;
+import io.pagewalk.dma.events.MappingLedger;
 import io.pagewalk.dma.scatterlist.SgTable;
+import io.pagewalk.rdma.IbDevice;
 import io.pagewalk.rdma.rw.PlainProvider.PlainQp;
 import io.pagewalk.rdma.verbs.Mr;
+import io.pagewalk.rdma.verbs.Owner;
+import io.pagewalk.rdma.verbs.Pd;
+import io.pagewalk.rdma.verbs.QpInit;
 import io.pagewalk.rdma.verbs.RwInit;
 import io.pagewalk.rdma.verbs.SendWr;
 import io.pagewalk.rdma.verbs.SigDomains;
 import io.pagewalk.rdma.verbs.SigType;
+import io.pagewalk.rdma.verbs.VerbsDevice;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
@@ -523,5 +530,111 @@ class RwContextTest {
         context.destroySignature(qp, 0, sg, new SgTable(1), WRITE);
         assertThat(qp.mrsUsed()).isZero();
         assertThat(context.operations()).isZero();
+    }
+
+    @Test
+    @DisplayName("rdma:RW-22, CONV-6 whichever step of signatures fails, lists, region and context are as before")
+    void whicheverStepOfSignaturesFailsAllIsAsBefore() {
+        use(new RwWorld(Machine.builder().ledger()));
+        PlainQp qp = signing();
+        MappingLedger ledger = Objects.requireNonNull(world.machine.ledger());
+        SgTable data = RwWorld.pages(2);
+        SgTable prot = RwWorld.list(0x20);
+        int region = Objects.requireNonNull(qp.sigMrs().get()).lkey();
+        qp.sigMrs().put(world.provider.regions.get(world.provider.regions.size() - 1));
+        int before = ledger.liveCount();
+        int n = 1;
+        world.machine.failures().failNth(n);
+        int answer = initSignature(qp, data, prot, BOTH);
+        while (world.machine.failures().failedAt() != null) {
+            assertThat(answer).isEqualTo(-Errno.ENOMEM);
+            assertThat(ledger.liveCount()).isEqualTo(before);
+            assertThat(qp.mrsUsed()).isZero();
+            assertThat(qp.sigMrs().size()).isOne();
+            assertThat(context.operations()).isZero();
+            world.machine.failures().failNth(++n);
+            answer = initSignature(qp, data, prot, BOTH);
+        }
+        assertThat(n).as("steps that can fail, and one more").isGreaterThan(1);
+        assertThat(answer).isEqualTo(2);
+        assertThat(Objects.requireNonNull(context.wrs(1, null).mr()).lkey() >>> 8)
+                .isEqualTo(region >>> 8);
+        assertThat(ledger.liveCount()).isEqualTo(before + 3);
+        context.destroySignature(qp, 0, data, prot, WRITE);
+        assertThat(ledger.liveCount()).isEqualTo(before);
+    }
+
+    @Test
+    @DisplayName("rdma:RW-22 a region that is missing and a driver that refuses leave nothing mapped")
+    void whatIsRefusedLeavesNothingMapped() {
+        use(new RwWorld(Machine.builder().ledger()));
+        PlainQp qp = signing();
+        MappingLedger ledger = Objects.requireNonNull(world.machine.ledger());
+        int before = ledger.liveCount();
+        SgTable data = RwWorld.pages(2);
+        world.provider.mapPiError = -Errno.EINVAL;
+        assertThat(initSignature(qp, data, RwWorld.list(8), BOTH)).isEqualTo(-Errno.EINVAL);
+        assertThat(ledger.liveCount()).isEqualTo(before);
+        world.provider.mapPiError = 3;
+        assertThat(initSignature(qp, data, RwWorld.list(8), BOTH))
+                .as("what is not 0 is an error")
+                .isEqualTo(-Errno.EINVAL);
+        assertThat(ledger.liveCount()).isEqualTo(before);
+        world.provider.mapPiError = 0;
+        Mr mr = Objects.requireNonNull(qp.sigMrs().get());
+        assertThat(initSignature(qp, data, RwWorld.list(8), BOTH)).isEqualTo(-Errno.EAGAIN);
+        assertThat(ledger.liveCount()).isEqualTo(before);
+        qp.sigMrs().put(mr);
+    }
+
+    @Test
+    @DisplayName("rdma:RW-22 as many entries as a region holds, of either kind, and not one more")
+    void asManyEntriesAsARegionHolds() {
+        PlainQp qp = signing();
+        SgTable most = RwWorld.pages(100);
+        assertThat(initSignature(qp, most, RwWorld.pages(100), BOTH)).isEqualTo(2);
+        context.destroySignature(qp, 0, most, null, WRITE);
+        assertThat(initSignature(qp, RwWorld.pages(101), null, BOTH)).isEqualTo(-Errno.EINVAL);
+    }
+
+    @Test
+    @DisplayName("rdma:RW-20 a context with signatures is not prepared again before its end, and loses nothing")
+    void aContextWithSignaturesIsNotPreparedAgain() {
+        PlainQp qp = world.qp(RwInit.of(2).withIntegrity());
+        SgTable data = RwWorld.pages(1);
+        assertThat(initSignature(qp, data, null, BOTH)).isEqualTo(2);
+        assertThatIllegalStateException().isThrownBy(() -> initSignature(qp, RwWorld.pages(1), null, BOTH));
+        assertThat(qp.mrsUsed()).isOne();
+        assertThat(context.operations()).isOne();
+        context.destroySignature(qp, 0, data, null, WRITE);
+        assertThat(qp.mrsUsed()).isZero();
+    }
+
+    @Test
+    @DisplayName("rdma:RW-22 signatures that cannot be mapped take the data's mapping along")
+    void signaturesThatCannotBeMappedUnmapTheData() {
+        use(new RwWorld(Machine.builder().ledger()));
+        MappingLedger ledger = Objects.requireNonNull(world.machine.ledger());
+        VerbsDevice narrow = new VerbsDevice(new PlainProvider(IbDevice.withDmaDevice(
+                "plain1",
+                world.machine.addDevice(DeviceConfig.named("narrow").withMask(0xffff_ffffL)))));
+        Pd pd = narrow.allocPd(0, "target").value();
+        var cq = narrow.createCq(Owner.kernel("target"), 16).value();
+        PlainQp qp = (PlainQp) narrow.createQp(
+                        pd,
+                        QpInit.of(cq, cq)
+                                .withSizes(RwWorld.SEND_WR, 1, 4)
+                                .with(RwInit.of(1).withIntegrity()))
+                .value();
+        context = new RwContext(narrow);
+        int before = ledger.liveCount();
+        SgTable high = new SgTable(1).add(1L << 40, 0x20);
+        assertThat(initSignature(qp, RwWorld.pages(2), high, BOTH)).isEqualTo(-Errno.EIO);
+        assertThat(ledger.liveCount()).isEqualTo(before);
+        assertThat(qp.mrsUsed()).isZero();
+        assertThat(initSignature(qp, high, RwWorld.pages(2), BOTH)).isEqualTo(-Errno.EIO);
+        assertThat(ledger.liveCount()).isEqualTo(before);
+        assertThat(initSignature(qp, RwWorld.pages(2), RwWorld.list(8), BOTH)).isEqualTo(2);
+        assertThat(ledger.liveCount()).isEqualTo(before + 3);
     }
 }
