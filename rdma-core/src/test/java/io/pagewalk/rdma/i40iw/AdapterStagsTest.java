@@ -440,9 +440,10 @@ class AdapterStagsTest {
     void whatIsNoRegionOfTheAdaptersIsNotRegistered() {
         Table table = new Table(config);
         VerbsDevice rxe = RxeDevice.add("rxe0", machine);
-        Mr foreign = FastReg.allocMr(rxe.allocPd(0, "x").value(), MrType.MEM_REG, 1)
-                .value();
-        assertThat(table.adapter.registerFast(left, foreign, foreign.lkey(), LW)).isEqualTo(EINVAL);
+        Mr foreign =
+                FastReg.allocMr(rxe.allocPd(0, "x").value(), MrType.MEM_REG, 1).value();
+        assertThat(table.adapter.registerFast(left, foreign, foreign.lkey(), LW))
+                .isEqualTo(EINVAL);
         Mr gone = FastReg.allocMr(pd, MrType.MEM_REG, 1).value();
         device.deregMr(gone, 0);
         assertThat(table.adapter.registerFast(left, gone, gone.lkey(), LW)).isEqualTo(EINVAL);

@@ -233,6 +233,9 @@ class I40iwDataPathTest {
         assertThat(post(wr.regMr(1, fast, fast.lkey(), LW | RW)))
                 .as("free again")
                 .isEqualTo("SUCCESS");
+        assertThat(post(wr.readWithInv(1, addr, src.rkey())))
+                .as("no sink, nothing to invalidate")
+                .isEqualTo("SUCCESS");
         assertThat(post(wr.readWithInv(1, addr, src.rkey())
                         .sge(addr, 8, reg(addr, 1, addr, LW).lkey())))
                 .as("a region that cannot be invalidated")

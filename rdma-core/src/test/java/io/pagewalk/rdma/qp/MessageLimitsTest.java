@@ -220,8 +220,8 @@ class MessageLimitsTest {
     @Test
     @DisplayName("DP-14, DP-34: a queue pair that comes into error while it waits does not wait any more")
     void inErrorNobodyWaits() {
-        RxeWorld.Pair pair = world.connect(
-                QpAttributes.usual().withRetries(0, QpAttributes.RNR_FOR_EVER), PostChecks.KERNEL);
+        RxeWorld.Pair pair =
+                world.connect(QpAttributes.usual().withRetries(0, QpAttributes.RNR_FOR_EVER), PostChecks.KERNEL);
         assertThat(pair.left().postSend(world.wr.send(1))).isZero();
         assertThat(world.machine.clock().armedTimers()).isOne();
         assertThat(pair.left().modify(QpState.ERR, QpAttributes.usual())).isZero();

@@ -616,8 +616,7 @@ class RwContextTest {
         use(new RwWorld(Machine.builder().ledger()));
         MappingLedger ledger = Objects.requireNonNull(world.machine.ledger());
         VerbsDevice narrow = new VerbsDevice(new PlainProvider(IbDevice.withDmaDevice(
-                "plain1",
-                world.machine.addDevice(DeviceConfig.named("narrow").withMask(0xffff_ffffL)))));
+                "plain1", world.machine.addDevice(DeviceConfig.named("narrow").withMask(0xffff_ffffL)))));
         Pd pd = narrow.allocPd(0, "target").value();
         var cq = narrow.createCq(Owner.kernel("target"), 16).value();
         PlainQp qp = (PlainQp) narrow.createQp(

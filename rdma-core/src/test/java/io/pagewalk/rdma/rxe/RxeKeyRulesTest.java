@@ -58,7 +58,8 @@ class RxeKeyRulesTest {
 
         @Override
         public void keyRotated(int index, int oldKey, int newKey, boolean keySeenBefore) {
-            events.add("rotated " + Integer.toHexString(oldKey) + " to " + Integer.toHexString(newKey) + " of " + index);
+            events.add(
+                    "rotated " + Integer.toHexString(oldKey) + " to " + Integer.toHexString(newKey) + " of " + index);
         }
 
         @Override
@@ -87,7 +88,8 @@ class RxeKeyRulesTest {
     }
 
     @Test
-    @DisplayName("case H20, MR-5: where posted receives hold a region it stays whole until the last one of them is gone")
+    @DisplayName(
+            "case H20, MR-5: where posted receives hold a region it stays whole until the last one of them is gone")
     void aPostedReceiveHoldsItsRegion() {
         RxeMr named = world.reg(far, PAGE, LW);
         RxeMr free = world.reg(far, PAGE, LW);
@@ -138,7 +140,8 @@ class RxeKeyRulesTest {
     // ---- keys that are gone
 
     @Test
-    @DisplayName("RXE-5, RXE-42, RXE-46: a key that is gone can neither be invalidated nor bound, and who listens hears")
+    @DisplayName(
+            "RXE-5, RXE-42, RXE-46: a key that is gone can neither be invalidated nor bound, and who listens hears")
     void aKeyThatIsGoneLeadsNowhere() {
         RxeMr fast = world.fast(1);
         RxeMw window = world.window(Mw.TYPE_1);
@@ -164,6 +167,12 @@ class RxeKeyRulesTest {
         assertThat(keys.invalidate(other, key)).isEqualTo(-Errno.EINVAL);
         assertThat(keys.bindWindow(other, bound, bound + 1, remote.lkey(), far, 8, RR))
                 .isEqualTo(-Errno.EINVAL);
+        RxeMw second = world.window(Mw.TYPE_2);
+        assertThat(world.device.deallocMw(second)).isZero();
+        assertThat(keys.bindWindow(other, second.rkey(), 1, remote.lkey(), far, 8, RR))
+                .as("it was free")
+                .isEqualTo(-Errno.EINVAL);
+        assertThat(remote.boundWindows()).isZero();
     }
 
     // ---- windows
@@ -197,8 +206,7 @@ class RxeKeyRulesTest {
                 .isZero();
         assertThat(world.bytes(far + 80, 32)).isEqualTo(source);
         world.process.putLong(far + 64, 40);
-        assertThat(pair.left()
-                        .postSend(world.wr.fetchAdd(2, 0, zero.rkey(), 2).sge(near, 8, local.lkey())))
+        assertThat(pair.left().postSend(world.wr.fetchAdd(2, 0, zero.rkey(), 2).sge(near, 8, local.lkey())))
                 .isZero();
         assertThat(world.process.getLong(far + 64)).isEqualTo(42);
         assertThat(world.completions()).isEmpty();
@@ -349,9 +357,8 @@ class RxeKeyRulesTest {
             byte[] bytes = new byte[1];
             assertThat(fast.read(fast.iova() + PAGE, bytes, 0, 1)).isZero();
             assertThat(bytes).containsExactly(2);
-            SgTable mixed = new SgTable(2)
-                    .add(world.process.pfnOf(pmem) << 12, PAGE)
-                    .add(world.process.pfnOf(far) << 12, PAGE);
+            SgTable mixed =
+                    new SgTable(2).add(world.process.pfnOf(pmem) << 12, PAGE).add(world.process.pfnOf(far) << 12, PAGE);
             assertThat(world.device.ibDevice().dma().mapSgTable(mixed, DmaDirection.BIDIRECTIONAL, 0))
                     .isZero();
             assertThat(FastReg.mapMrSg(fast, mixed, 2, 0, PAGE))

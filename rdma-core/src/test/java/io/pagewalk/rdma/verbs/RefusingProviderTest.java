@@ -59,8 +59,7 @@ class RefusingProviderTest {
 
         @Override
         public DeviceAttributes attributes() {
-            return new DeviceAttributes(
-                    -1L, PAGE, 0, 100, 0, 10, 10, 16, 4, 4, 0, 16, 0, 0, 1 << 31, 10, 100, 1, 1, 0);
+            return new DeviceAttributes(-1L, PAGE, 0, 100, 0, 10, 10, 16, 4, 4, 0, 16, 0, 0, 1 << 31, 10, 100, 1, 1, 0);
         }
 
         @Override
@@ -148,8 +147,11 @@ class RefusingProviderTest {
         }
     }
 
-    private final Machine machine =
-            Machine.builder().ramBytes(16L << 20).chunkBytes(1 << 16).backend("direct").build();
+    private final Machine machine = Machine.builder()
+            .ramBytes(16L << 20)
+            .chunkBytes(1 << 16)
+            .backend("direct")
+            .build();
     private final RegionProvider provider = new RegionProvider(IbDevice.withoutDmaDevice("odd0", machine));
     private final VerbsDevice device = new VerbsDevice(provider);
     private final Process process = Process.create(machine);
@@ -201,9 +203,13 @@ class RefusingProviderTest {
 
         assertThat(device.deallocPd(pd, 0)).isEqualTo(-Errno.EBUSY);
         assertThat(pd.isDestroyed()).isFalse();
-        assertThat(device.restrack().entries(Restrack.Kind.PD)).isEqualTo(before).hasSize(3);
+        assertThat(device.restrack().entries(Restrack.Kind.PD))
+                .isEqualTo(before)
+                .hasSize(3);
         assertThat(log()).containsExactly("WARN ib_dealloc_pd: " + pd + " cannot be freed: EBUSY (rdma:PD-6)");
-        assertThat(internal.isDestroyed()).as("went before the driver was asked").isTrue();
+        assertThat(internal.isDestroyed())
+                .as("went before the driver was asked")
+                .isTrue();
         assertThat(pd.internalMr()).isNull();
 
         provider.deallocPdError = 0;
@@ -322,7 +328,8 @@ class RefusingProviderTest {
     }
 
     @Test
-    @DisplayName("UV-4: the flag of a domain that the region is in already is dropped, and the driver asked for nothing")
+    @DisplayName(
+            "UV-4: the flag of a domain that the region is in already is dropped, and the driver asked for nothing")
     void theSameDomainIsNoChange() {
         int handle = reg();
         assertThat(rereg(handle, ReregFlags.PD, 0, 0, first, 0)).isZero();
