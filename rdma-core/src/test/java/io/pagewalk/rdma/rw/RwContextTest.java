@@ -27,6 +27,7 @@ import io.pagewalk.rdma.verbs.VerbsDevice;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 
@@ -456,7 +457,7 @@ class RwContextTest {
         return world.qp(RwInit.of(1).withIntegrity());
     }
 
-    private int initSignature(PlainQp qp, SgTable data, SgTable prot, SigDomains domains) {
+    private int initSignature(PlainQp qp, SgTable data, @Nullable SgTable prot, SigDomains domains) {
         return context.initSignature(qp, 0, 1, data, prot, domains, REMOTE, RKEY, WRITE);
     }
 

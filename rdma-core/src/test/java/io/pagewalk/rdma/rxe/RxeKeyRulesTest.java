@@ -230,7 +230,7 @@ class RxeKeyRulesTest {
         pair.link().run();
         assertThat(world.completions()).containsExactly("1 REM_ACCESS_ERR");
         assertThat(world.bytes(near, packets * MTU)).isEqualTo(world.bytes(far, packets * MTU));
-        assertThat(world.bytes(near + packets * MTU, MTU)).containsOnly(0);
+        assertThat(world.bytes(near + (long) packets * MTU, MTU)).containsOnly(0);
     }
 
     @Test
