@@ -382,7 +382,7 @@ class RefusingProviderTest {
     }
 
     @Test
-    @DisplayName("MR-2, UV-6 to UV-8, FR-1, FR-4 to FR-7: what a driver does not have is not supported")
+    @DisplayName("MR-2, UV-7, UV-8, FR-1, FR-4 to FR-7: what a driver does not have is not supported")
     void whatADriverDoesNotHaveIsNotSupported() {
         BareProvider bare = new BareProvider(IbDevice.withoutDmaDevice("bare0", machine));
         VerbsDevice poor = new VerbsDevice(bare);
