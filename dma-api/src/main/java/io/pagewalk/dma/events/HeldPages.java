@@ -6,8 +6,11 @@ import java.util.Comparator;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.SortedMap;
 import java.util.SortedSet;
+import java.util.TreeMap;
 import java.util.TreeSet;
+import java.util.function.Consumer;
 
 /**
  * Which pages of memory live mappings lead to. A page counts as held when any byte of it is mapped; a mapping may hold
@@ -19,7 +22,9 @@ public final class HeldPages<M> {
     /** From the start of a page, so that a page is held when its first byte lies inside. */
     private record Run<M>(M mapping, long physAddr, long sizeBytes, long sequence) {}
 
-    private final AddressIndex<Run<M>> runs = new AddressIndex<>(Run::physAddr, Run::sizeBytes);
+    /** By the number of bits of their sizes: a look-up goes down as far as the largest run of an index reaches. */
+    private final SortedMap<Integer, AddressIndex<Run<M>>> bySize = new TreeMap<>();
+
     private final Map<M, List<Run<M>>> byMapping = new HashMap<>();
     private long nextSequence;
 
@@ -42,8 +47,20 @@ public final class HeldPages<M> {
     }
 
     private void add(Run<M> run) {
-        runs.add(run);
+        bySize.computeIfAbsent(sizeClass(run), c -> new AddressIndex<>(Run::physAddr, Run::sizeBytes))
+                .add(run);
         byMapping.computeIfAbsent(run.mapping, m -> new ArrayList<>(1)).add(run);
+    }
+
+    private static int sizeClass(Run<?> run) {
+        return Long.SIZE - Long.numberOfLeadingZeros(run.sizeBytes);
+    }
+
+    private void remove(Run<M> run) {
+        bySize.computeIfPresent(sizeClass(run), (c, runs) -> {
+            runs.remove(run);
+            return runs.size() == 0 ? null : runs;
+        });
     }
 
     /**
@@ -54,7 +71,7 @@ public final class HeldPages<M> {
     public void release(M mapping) {
         List<Run<M>> gone = byMapping.remove(mapping);
         if (gone != null) {
-            gone.forEach(runs::remove);
+            gone.forEach(this::remove);
         }
     }
 
@@ -81,13 +98,16 @@ public final class HeldPages<M> {
      */
     public SortedSet<Long> heldOf(long firstPfn, long count) {
         SortedSet<Long> held = new TreeSet<>();
-        runs.forEachOverlapping(firstPfn << Addresses.PAGE_SHIFT, count << Addresses.PAGE_SHIFT, run -> {
+        Consumer<Run<M>> addPages = run -> {
             long first = Math.max(firstPfn, run.physAddr >>> Addresses.PAGE_SHIFT);
             long last = Addresses.last(run.physAddr, run.sizeBytes) >>> Addresses.PAGE_SHIFT;
             for (long pfn = first; pfn <= Math.min(last, firstPfn + count - 1); pfn++) {
                 held.add(pfn);
             }
-        });
+        };
+        for (AddressIndex<Run<M>> runs : bySize.values()) {
+            runs.forEachOverlapping(firstPfn << Addresses.PAGE_SHIFT, count << Addresses.PAGE_SHIFT, addPages);
+        }
         return held;
     }
 
@@ -99,7 +119,7 @@ public final class HeldPages<M> {
      */
     public List<M> holders(long physAddr) {
         List<Run<M>> found = new ArrayList<>();
-        runs.forEachContaining(physAddr, found::add);
+        bySize.values().forEach(runs -> runs.forEachContaining(physAddr, found::add));
         return found.stream()
                 .sorted(Comparator.comparingLong(Run::sequence))
                 .map(Run::mapping)

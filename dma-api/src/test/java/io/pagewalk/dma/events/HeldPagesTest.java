@@ -5,7 +5,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Random;
+import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
 
 /** Which pages live mappings lead to. */
 class HeldPagesTest {
@@ -85,6 +87,25 @@ class HeldPagesTest {
             }
             assertThat(pages.heldOf(first, count)).containsExactlyElementsOf(expected);
         }
+    }
+
+    @Test
+    @Timeout(10)
+    @DisplayName("a look-up goes past small ranges below the page only while a range of their size may reach it")
+    void aHugeRangeDoesNotMakeLookUpsLookAtAllSmallOnes() {
+        int count = 20_000;
+        for (int i = 0; i < count; i++) {
+            pages.hold("small " + i, i * PAGE, 64);
+        }
+        pages.hold("huge", 0, 8L << 30);
+        pages.hold("registers", 0xff_0000_0000L, 1L << 32);
+        for (int i = 0; i < count; i++) {
+            assertThat(pages.heldOf(count + i, 1)).hasSize(1);
+            assertThat(pages.holders((count + i) * PAGE)).containsExactly("huge");
+        }
+        pages.release("huge");
+        assertThat(pages.heldOf(count, 1)).isEmpty();
+        assertThat(pages.heldOf(count - 1, 2)).containsExactly(count - 1L);
     }
 
     private static List<String> holders(List<long[]> model, long pfn) {

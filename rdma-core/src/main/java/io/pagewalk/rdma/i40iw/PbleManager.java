@@ -69,20 +69,25 @@ public final class PbleManager {
      * Takes over a device's PBLEs, none of which is backed yet.
      *
      * @param memory the device's private address space
-     * @param base FPM address of the first PBLE, a multiple of 8
+     * @param base FPM address of the first PBLE, unsigned, a multiple of 8
      * @param count how many PBLEs the device has
      * @param generation whose rules
      * @param failures where allocations can be made to fail
-     * @throws IllegalArgumentException when the base is not aligned, or there are not even PBLEs up to the first page
+     * @throws IllegalArgumentException when the base is not aligned, there are not even PBLEs up to the first page, or
+     *     they pass the end of all addresses
      */
     public PbleManager(HmcMemory memory, long base, long count, Generation generation, FailureInjection failures) {
-        if (base < 0 || base % PBLE_BYTES != 0) {
+        if (!Addresses.isAligned(base, PBLE_BYTES)) {
             throw new IllegalArgumentException("PBLEs have 8 bytes and cannot begin at " + Addresses.hex(base));
         }
         long skipped = (Addresses.alignUp(base, Addresses.PAGE_SIZE) - base) / PBLE_BYTES;
         if (count < skipped || count > 1L << 32) {
             throw new IllegalArgumentException(
                     count + " PBLEs from " + Addresses.hex(base) + ": " + skipped + " to 2^32 can be managed");
+        }
+        if (count != 0 && Addresses.lessThan(-1L - base, count * PBLE_BYTES - 1)) {
+            throw new IllegalArgumentException(
+                    count + " PBLEs from " + Addresses.hex(base) + " pass the end of all addresses");
         }
         this.memory = Objects.requireNonNull(memory, "memory");
         this.generation = Objects.requireNonNull(generation, "generation");
@@ -124,8 +129,8 @@ public final class PbleManager {
         if (unallocated < PAGE_PBLES || chunkPoint.fails()) {
             return -Errno.ENOMEM;
         }
-        long segment = next / HmcMemory.SEGMENT_BYTES;
-        int firstPage = (int) (next / Addresses.PAGE_SIZE % HmcMemory.SEGMENT_PAGES);
+        long segment = Long.divideUnsigned(next, HmcMemory.SEGMENT_BYTES);
+        int firstPage = (int) (next >>> Addresses.PAGE_SHIFT) & (HmcMemory.SEGMENT_PAGES - 1);
         int pages = (int) Math.min(HmcMemory.SEGMENT_PAGES - firstPage, unallocated / PAGE_PBLES);
         int error = back(segment, firstPage, pages);
         if (error != 0) {

@@ -344,13 +344,16 @@ public final class RcQp extends Qp {
         if (wqe == null || state != QpState.RTS) {
             return false;
         }
+        boolean ranBefore = wqe.running;
         boolean returned = false;
+        wqe.running = true;
         try {
             boolean stepped = requester.step(wqe);
             returned = true;
             return stepped;
         } finally {
-            if (!returned) {
+            wqe.running = ranBefore;
+            if (!returned && isOldest(wqe)) {
                 toError();
             }
         }

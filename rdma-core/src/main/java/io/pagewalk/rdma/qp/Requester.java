@@ -110,7 +110,7 @@ final class Requester {
         if (syndrome == Syndrome.ACK) {
             progress(wqe, length);
         } else {
-            if (!wqe.isInline()) {
+            if (!wqe.isInline() && qp.isOldest(wqe)) {
                 cursor.rewind(length);
             }
             notAcknowledged(wqe, syndrome);
@@ -214,10 +214,10 @@ final class Requester {
     /** A failure of this side, of which only the kernel before or an ideal one tells the cause (rdma:DP-10). */
     private void failHere(SendWqe wqe, int error) {
         lastLocalStatus = localErrors.cause(wqe.opcode, error);
-        if (localErrors == LocalErrors.FLUSHED) {
-            qp.toError();
-        } else {
+        if (localErrors != LocalErrors.FLUSHED) {
             failWith(wqe, lastLocalStatus);
+        } else if (qp.isOldest(wqe)) {
+            qp.toError();
         }
     }
 

@@ -39,6 +39,9 @@ final class Responder {
 
     private boolean readUnderWay;
 
+    /** A refusal of before the latest reset is nothing to the queue pair of after it. */
+    private int resets;
+
     Responder(RcQp qp, MemoryRegions regions) {
         this.qp = qp;
         this.regions = regions;
@@ -46,6 +49,7 @@ final class Responder {
     }
 
     void reset() {
+        resets++;
         receiveTaken = false;
         messageUnderWay = false;
         readUnderWay = false;
@@ -72,9 +76,10 @@ final class Responder {
         if (needsReceive && !takeReceive()) {
             return Syndrome.RNR_NAK;
         }
+        int resetsBefore = resets;
         int syndrome = write ? place(wqe, packet, length) : deliver(packet, length);
         if (syndrome != Syndrome.ACK) {
-            return refuse(syndrome);
+            return refuse(syndrome, resetsBefore);
         }
         messageUnderWay = !last;
         if (last && receiveTaken) {
@@ -154,8 +159,9 @@ final class Responder {
         boolean found = asked
                 ? regions.lookupRemote(qp, wqe.rkey, AccessFlags.REMOTE_READ, remote)
                 : regions.lookupAgain(wqe.rkey, remote);
+        int resetsBefore = resets;
         if (!found || answer(wqe, packet, length, asked) != 0) {
-            return refuse(Syndrome.REMOTE_ACCESS);
+            return refuse(Syndrome.REMOTE_ACCESS, resetsBefore);
         }
         readUnderWay = wqe.doneBytes + length != wqe.totalBytes;
         return Syndrome.ACK;
@@ -220,6 +226,11 @@ final class Responder {
         }
         qp.toError();
         return nak;
+    }
+
+    /** A refusal of what faulted on the bus, whose handler may have reset the queue pair. No atomic gets there. */
+    private int refuse(int nak, int resetsBefore) {
+        return resets == resetsBefore ? refuse(nak) : nak;
     }
 
     private void completeReceive(WcStatus status) {

@@ -16,9 +16,10 @@ final class SendQueue {
         return ring.isFull();
     }
 
-    /** The place to fill next; there is one. */
+    /** The place to fill next; there is one. Never that of a request that a step works on: its handler may post. */
     SendWqe next() {
-        return ring.next();
+        SendWqe place = ring.next();
+        return place.running ? ring.renewNext() : place;
     }
 
     void push() {

@@ -31,6 +31,9 @@ final class SendWqe {
     /** Taken from user space as it was, with more segments than there may be (rdma:QRK-14). */
     boolean broken;
 
+    /** A step works on it, so that it must not be filled again, though the request may be gone. */
+    boolean running;
+
     boolean started;
     long doneBytes;
     int rnrLeft;

@@ -96,6 +96,18 @@ public final class Ring<T> {
         return places[indexOf(size)];
     }
 
+    /**
+     * Makes another place to fill next, for who still needs the one there is. The queue is not full.
+     *
+     * @return the new place
+     */
+    public T renewNext() {
+        next();
+        T place = maker.get();
+        places[indexOf(size)] = place;
+        return place;
+    }
+
     /** Lets the place of {@link #next} wait. The queue is not full. */
     public void push() {
         size++;

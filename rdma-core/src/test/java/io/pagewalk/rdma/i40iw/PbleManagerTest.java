@@ -10,6 +10,8 @@ import io.pagewalk.dma.DeviceConfig;
 import io.pagewalk.dma.Errno;
 import io.pagewalk.dma.Machine;
 import io.pagewalk.rdma.i40iw.HmcMemory.SegmentType;
+import java.util.ArrayList;
+import java.util.List;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -251,6 +253,41 @@ class PbleManagerTest {
         assertThatIllegalArgumentException()
                 .isThrownBy(() -> new PbleManager(memory, 0x4000_0ff8L, 0, Generation.IRDMA, machine.failures()))
                 .withMessage("0 PBLEs from 0x40000ff8: 1 to 2^32 can be managed");
+    }
+
+    @ParameterizedTest
+    @ValueSource(longs = {Long.MAX_VALUE - 0xfff - 0x1000, Long.MIN_VALUE - 8, Long.MIN_VALUE, -0x4000, -0x3008})
+    @DisplayName("rdma:PBLE-2: FPM addresses are unsigned, and PBLEs lie anywhere but across their end")
+    void pblesLieAnywhereUpToTheLastAddress(long base) {
+        long skipped = (-base & 0xfff) / 8;
+        PbleManager pbles = manager(base, skipped + 3 * 512);
+        List<PbleAllocation> lists = new ArrayList<>();
+        for (int i = 0; i < 3; i++) {
+            PbleAllocation list = new PbleAllocation();
+            assertThat(pbles.get(512, PbleManager.LEVEL_1, list)).isZero();
+            assertThat(list.index()).isEqualTo((int) skipped + i * 512);
+            pbles.set(list, 511, 0x1000 + i);
+            lists.add(list);
+        }
+        for (int i = 0; i < 3; i++) {
+            assertThat(pbles.get(lists.get(i).index() + 511)).isEqualTo(0x1000 + i);
+        }
+        assertThat(pbles.get(1, PbleManager.LEVEL_1, new PbleAllocation())).isEqualTo(-Errno.ENOMEM);
+        assertThat(pbles.unallocatedPbles()).isZero();
+    }
+
+    @Test
+    void pblesEndWithTheLastAddress() {
+        PbleManager last = manager(-0x2000, 1024);
+        assertThat(index(last, 1024)).isZero();
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> new PbleManager(memory, -0x2000, 1025, Generation.IRDMA, machine.failures()))
+                .withMessage("1025 PBLEs from 0xffffffffffffe000 pass the end of all addresses");
+        new PbleManager(memory, -8, 1, Generation.IRDMA, machine.failures());
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> new PbleManager(memory, -8, 2, Generation.IRDMA, machine.failures()));
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> new PbleManager(memory, -4, 1, Generation.IRDMA, machine.failures()));
     }
 
     @Test

@@ -119,4 +119,34 @@ class RingTest {
         assertThat(distinct).hasSize(5);
         assertThat(made).hasSize(5);
     }
+
+    @Test
+    void aPlaceThatIsStillNeededIsLeftOutOfTheQueue() {
+        Ring<Place> ring = ring(2);
+        push(ring, 1);
+        push(ring, 2);
+        Place needed = ring.first();
+        ring.pop();
+        assertThat(ring.next()).isSameAs(needed);
+        Place other = ring.renewNext();
+        assertThat(other).isNotSameAs(needed).isSameAs(ring.next());
+        push(ring, 3);
+        assertThat(needed.value).isEqualTo(1);
+        assertThat(ring.first().value).isEqualTo(2);
+        assertThat(ring.waiting(1)).isSameAs(other);
+        assertThat(made).hasSize(3);
+    }
+
+    @Test
+    void aPlaceOfARoomThatIsTakenIsMadeInALargerOne() {
+        Ring<Place> ring = ring(17);
+        for (int i = 0; i < 16; i++) {
+            push(ring, i);
+        }
+        Place place = ring.renewNext();
+        assertThat(ring.next()).isSameAs(place);
+        push(ring, 16);
+        assertThat(ring.isFull()).isTrue();
+        assertThat(ring.waiting(16)).isSameAs(place);
+    }
 }
