@@ -114,7 +114,7 @@ public final class MrPool {
     }
 
     private void tellOfLoss(Mr mr, int error) {
-        String text = mr + " of " + mr.pd() + " could not be deregistered: -" + Errno.name(error)
+        String text = mr + " of " + mr.pd() + " could not be deregistered: " + Errno.name(error)
                 + "; it is lost and keeps its domain (rdma:POOL-5)";
         pd.device().machine().log().message("ib_mr_pool", text);
     }

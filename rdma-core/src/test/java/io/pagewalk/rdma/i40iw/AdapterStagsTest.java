@@ -87,16 +87,6 @@ class AdapterStagsTest {
         return completion.status().name();
     }
 
-    private long memory(int pages) {
-        long addr = process.mmap((long) pages * PAGE);
-        for (int start = 0; start < 3; start++) {
-            for (int page = start; page < pages; page += 3) {
-                process.putLong(addr + (long) page * PAGE, page);
-            }
-        }
-        return addr;
-    }
-
     private Mr reg(long addr, long length, long iova, int access) {
         return device.regUserMr(pd, 0, process, addr, length, iova, access).value();
     }
@@ -145,7 +135,8 @@ class AdapterStagsTest {
     void pagesHaveOneOfThreeSizes(Generation generation) {
         Table table = new Table(I40iwConfig.x722(generation));
         int refused = generation == Generation.I40IW ? -Errno.ENOMEM : EINVAL;
-        var umem = Objects.requireNonNull(reg(memory(1), PAGE, 0, 0).umem());
+        var umem = Objects.requireNonNull(
+                reg(Scattered.memory(process, 1), PAGE, 0, 0).umem());
         for (long size : new long[] {1L << 12, 1L << 21, 1L << 30}) {
             I40iwMr mr = table.mr(MrType.USER);
             mr.hold(umem, size, 0);
@@ -205,7 +196,7 @@ class AdapterStagsTest {
     @Test
     @DisplayName("IRD-8: a stag that an access holds is warned of and goes; who looks again finds nothing")
     void aStagThatIsHeldGoesNevertheless() {
-        Mr mr = reg(memory(1), PAGE, 0x7000_0000L, LW | RR);
+        Mr mr = reg(Scattered.memory(process, 1), PAGE, 0x7000_0000L, LW | RR);
         Table table = new Table(config);
         I40iwMr own = table.mr(MrType.USER);
         own.hold(Objects.requireNonNull(mr.umem()), PAGE, 0);
@@ -271,11 +262,11 @@ class AdapterStagsTest {
     @Test
     @DisplayName("IRD-7: bytes of a region that begins within a page, on either side of each page's end")
     void bytesOnEitherSideOfAPagesEnd() {
-        long addr = memory(4);
+        long addr = Scattered.memory(process, 4);
         int offset = 0x123;
         long iova = 0x7000_0000L + offset;
         Mr mr = reg(addr + offset, 3 * PAGE, iova, LW | RW | RR);
-        long nearAddr = memory(1);
+        long nearAddr = Scattered.memory(process, 1);
         Mr local = reg(nearAddr, PAGE, nearAddr, LW);
         for (int page = 1; page <= 3; page++) {
             long value = 0x1122_3344_5566_7788L * page;
@@ -311,10 +302,10 @@ class AdapterStagsTest {
             device.deregMr(leaves.get(i), 0);
         }
         int pages = 1040;
-        long addr = memory(pages);
+        long addr = Scattered.memory(process, pages);
         I40iwMr mr = (I40iwMr) reg(addr, (long) pages * PAGE, 0x7000_0000L, LW | RW | RR);
         assertThat(mr.list().level()).isEqualTo(2);
-        long nearAddr = memory(1);
+        long nearAddr = Scattered.memory(process, 1);
         Mr local = reg(nearAddr, PAGE, nearAddr, LW);
         for (int page : new int[] {0, 1, 511, 512, 513, 1023, 1024, 1039}) {
             assertThat(post(wr.read(1, 0x7000_0000L + (long) page * PAGE, mr.rkey())
@@ -331,7 +322,7 @@ class AdapterStagsTest {
     @Test
     @DisplayName("IRD-5: a region of one page has its address in the request, one of two has its list")
     void aRegionOfOnePageHasItsAddressInTheRequest() {
-        long nearAddr = memory(1);
+        long nearAddr = Scattered.memory(process, 1);
         Mr local = reg(nearAddr, PAGE, nearAddr, LW);
         for (int pages = 1; pages <= 2; pages++) {
             SgTable before = list(pages);
@@ -357,7 +348,7 @@ class AdapterStagsTest {
         assertThat(FastReg.mapMrSg(fast, sg, 1, 0, 1 << 30)).isOne();
         assertThat(post(wr.regMr(1, fast, fast.lkey(), LW | RR))).isEqualTo("SUCCESS");
         machine.cpuMemory().putLong(sg.physAddr(0) + 16, 33);
-        long nearAddr = memory(1);
+        long nearAddr = Scattered.memory(process, 1);
         Mr local = reg(nearAddr, PAGE, nearAddr, LW);
         assertThat(post(wr.read(2, fast.iova() + 16, fast.rkey()).sge(nearAddr, 8, local.lkey())))
                 .isEqualTo("SUCCESS");
@@ -378,7 +369,7 @@ class AdapterStagsTest {
     }
 
     private long beginRead(Mr from) {
-        long addr = memory(1);
+        long addr = Scattered.memory(process, 1);
         Mr local = reg(addr, PAGE, addr, LW);
         link.setStepped(true);
         assertThat(left.postSend(new SendWr()

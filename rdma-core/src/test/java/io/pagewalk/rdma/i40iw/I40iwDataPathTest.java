@@ -85,16 +85,6 @@ class I40iwDataPathTest {
         Link.establish(left, right, QpAttributes.usual());
     }
 
-    private long memory(int pages) {
-        long addr = process.mmap((long) pages * PAGE);
-        for (int start = 0; start < 3; start++) {
-            for (int page = start; page < pages; page += 3) {
-                process.putLong(addr + (long) page * PAGE, page);
-            }
-        }
-        return addr;
-    }
-
     private Mr reg(long addr, int pages, long iova, int access) {
         return device.regUserMr(pd, 0, process, addr, (long) pages * PAGE, iova, access)
                 .value();
@@ -112,8 +102,8 @@ class I40iwDataPathTest {
     void bytesCrossEveryPage(String backend) {
         for (I40iwConfig config : new I40iwConfig[] {I40iwConfig.x722(Generation.I40IW), I40iwConfig.e810()}) {
             open(backend, config);
-            long from = memory(7);
-            long to = memory(7);
+            long from = Scattered.memory(process, 7);
+            long to = Scattered.memory(process, 7);
             byte[] bytes = new byte[6 * PAGE];
             for (int i = 0; i < bytes.length; i++) {
                 bytes[i] = (byte) (i * 31 + (i >> 8));
@@ -135,7 +125,7 @@ class I40iwDataPathTest {
     @DisplayName("rdma:DP-21, STAG-3: what the adapter refuses: rights, key byte, index, range, domain, atomics")
     void whatTheAdapterRefuses() {
         open("direct", I40iwConfig.x722(Generation.IRDMA));
-        long addr = memory(2);
+        long addr = Scattered.memory(process, 2);
         Mr src = reg(addr, 2, addr, LW);
         Mr readable = reg(addr, 2, addr, RR);
         Mr own = reg(addr, 2, addr, LW | RW | RR);
@@ -173,7 +163,7 @@ class I40iwDataPathTest {
         open("direct", I40iwConfig.x722(Generation.IRDMA).withIdealStatuses());
         long page = machine.pages().allocPages(Zone.NORMAL, 0);
         machine.cpuMemory().putLong(page, 0x1234);
-        long addr = memory(1);
+        long addr = Scattered.memory(process, 1);
         Mr dst = reg(addr, 1, addr, LW | RW);
         assertThat(post(wr.write(1, addr, dst.rkey()).sge(page, 8, pd.localDmaLkey())))
                 .isEqualTo("SUCCESS");
@@ -197,7 +187,7 @@ class I40iwDataPathTest {
         assertThat(FastReg.mapMrSg(fast, sg, sg.nents(), 0, PAGE)).isEqualTo(sg.nents());
         FastReg.updateFastRegKey(fast, 0x42);
         assertThat(post(wr.regMr(1, fast, fast.lkey(), LW | RR))).isEqualTo("SUCCESS");
-        long addr = memory(3);
+        long addr = Scattered.memory(process, 3);
         Mr sink = reg(addr, 3, addr, LW);
         machine.cpuMemory().putLong(sg.physAddr(2), 77);
         assertThat(post(wr.read(1, fast.iova() + 2 * PAGE, fast.rkey()).sge(addr, 8, sink.lkey())))
@@ -221,7 +211,7 @@ class I40iwDataPathTest {
         open("direct", I40iwConfig.x722(Generation.IRDMA).withIdealStatuses());
         SgTable sg = new SgTable(1).add(machine.pages().allocPages(Zone.NORMAL, 0), PAGE);
         device.ibDevice().dma().mapSgTable(sg, DmaDirection.FROM_DEVICE, 0);
-        long addr = memory(1);
+        long addr = Scattered.memory(process, 1);
         process.putLong(addr, 99);
         Mr src = reg(addr, 1, addr, RR);
         Mr fast = FastReg.allocMr(pd, MrType.MEM_REG, 1).value();
@@ -248,7 +238,7 @@ class I40iwDataPathTest {
     @DisplayName("rdma:IRD-7 a zero-based region counts from 0")
     void zeroBasedRegionsCountFromZero() {
         open("direct", I40iwConfig.x722(Generation.IRDMA));
-        long addr = memory(3);
+        long addr = Scattered.memory(process, 3);
         Mr zero = reg(addr, 3, addr, LW | RW | AccessFlags.ZERO_BASED);
         Mr src = reg(addr, 1, addr, 0);
         process.putLong(addr, 0x55);
@@ -275,7 +265,7 @@ class I40iwDataPathTest {
         device.ibDevice().dma().mapSgTable(sg, DmaDirection.FROM_DEVICE, 0);
         FastReg.mapMrSg(fast, sg, 1, 0, PAGE);
         assertThat(post(wr.regMr(1, fast, fast.lkey(), LW | RW))).isEqualTo("SUCCESS");
-        long addr = memory(1);
+        long addr = Scattered.memory(process, 1);
         Mr src = reg(addr, 1, addr, 0);
         assertThat(post(wr.write(1, fast.iova(), fast.rkey()).sge(addr, 8, src.lkey())))
                 .isEqualTo("REM_ACCESS_ERR");
@@ -292,7 +282,7 @@ class I40iwDataPathTest {
         FastReg.mapMrSg(fast, sg, 1, 0, PAGE);
         assertThat(post(wr.regMr(1, fast, fast.lkey(), LW | RW))).isEqualTo("SUCCESS");
         device.ibDevice().dma().unmapSgTable(sg, DmaDirection.FROM_DEVICE, 0);
-        long addr = memory(1);
+        long addr = Scattered.memory(process, 1);
         wr.write(7, fast.iova(), fast.rkey()).sge(addr, 8, reg(addr, 1, addr, 0).lkey());
         return fast;
     }
@@ -338,7 +328,7 @@ class I40iwDataPathTest {
         FastReg.mapMrSg(fast, sg, 1, 0, PAGE);
         assertThat(post(wr.regMr(1, fast, fast.lkey(), LW | RW))).isEqualTo("SUCCESS");
         device.ibDevice().dma().unmapSgTable(sg, DmaDirection.FROM_DEVICE, 0);
-        long addr = memory(1);
+        long addr = Scattered.memory(process, 1);
         Mr src = reg(addr, 1, addr, 0);
         assertThat(post(wr.write(1, fast.iova() + PAGE, fast.rkey()).sge(addr, 8, src.lkey())))
                 .isEqualTo("REM_ACCESS_ERR");
