@@ -8,7 +8,7 @@ import org.jspecify.annotations.Nullable;
  * What a device can take of a list, and where memory appears on its bus.
  *
  * <p>Implements dma-core:DEV-4, DEV-5, DIR-1 to DIR-5. The settings are for one thread; what they say may be read from
- * several.
+ * several, by calls that are ordered after them.
  */
 public abstract sealed class DeviceLimits permits Device {
     private static final int DEFAULT_MAX_SEGMENT = 0x10000;
@@ -19,11 +19,11 @@ public abstract sealed class DeviceLimits permits Device {
     private final FailureInjection failures;
     private final long encryptionMask;
     /** Null when there is no map: addresses are physical ones then. */
-    private volatile @Nullable RangeMap ranges;
+    private @Nullable RangeMap ranges;
 
-    private volatile int maxSegmentBytes;
-    private volatile long segmentBoundaryMask;
-    private volatile int minAlignMask;
+    private int maxSegmentBytes;
+    private long segmentBoundaryMask;
+    private int minAlignMask;
 
     DeviceLimits(Machine machine, DeviceConfig config) {
         this.config = config;

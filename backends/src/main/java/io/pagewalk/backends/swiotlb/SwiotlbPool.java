@@ -39,7 +39,9 @@ public final class SwiotlbPool {
     /** Null in a kernel whose allocators have one pool each, which is all that the common way tests. */
     private final @Nullable DynamicPools dynamic;
 
-    private volatile @Nullable IoTlbPool pool;
+    /** Plain, as each call reads it: it changes at boot or while nothing is mapped, and its fields are final. */
+    private @Nullable IoTlbPool pool;
+
     private volatile IoTlbPool[] onlyPool = {};
 
     /** Makes a default allocator that never has more than one pool. */
