@@ -128,18 +128,7 @@ public final class AddressIndex<M> {
      * @param visitor told of each
      */
     public void forEachContaining(long address, Consumer<M> visitor) {
-        for (Map.Entry<Long, ArrayDeque<M>> entry :
-                byFirst.headMap(address, true).descendingMap().entrySet()) {
-            long offset = address - entry.getKey();
-            if (Addresses.lessOrEqual(largestBytes, offset)) {
-                return;
-            }
-            for (M range : entry.getValue()) {
-                if (Addresses.lessThan(offset, sizeBytes.applyAsLong(range))) {
-                    visitor.accept(range);
-                }
-            }
-        }
+        forEachOverlapping(address, 1, visitor);
     }
 
     /**
@@ -160,7 +149,7 @@ public final class AddressIndex<M> {
                 return;
             }
             for (M range : entry.getValue()) {
-                if (inside || Addresses.lessThan(address - begin, sizeBytes.applyAsLong(range))) {
+                if (Addresses.lessThan(inside ? 0 : address - begin, sizeBytes.applyAsLong(range))) {
                     visitor.accept(range);
                 }
             }

@@ -63,6 +63,14 @@ class AddressIndexTest {
     }
 
     @Test
+    void anEmptyRangeHasNoAddressInCommonWithAny() {
+        add(0x1000, 0, "empty");
+        assertThat(overlapping(0, 0x2000)).isEmpty();
+        assertThat(overlapping(0x1000, 1)).isEmpty();
+        assertThat(containing(0x1000)).isEmpty();
+    }
+
+    @Test
     void aRangeIsFoundHoweverManySmallOnesBeginBehindItsStart() {
         add(0x10_0000, 0x10_0000, "large");
         for (long at = 0; at < 1000; at++) {

@@ -48,7 +48,7 @@ public final class HmcMemory implements AutoCloseable {
         }
 
         private int indexOf(long fpmAddr) {
-            return type == SegmentType.DIRECT ? 0 : (int) (fpmAddr >>> Addresses.PAGE_SHIFT) & (SEGMENT_PAGES - 1);
+            return type == SegmentType.DIRECT ? 0 : pageOf(fpmAddr);
         }
 
         boolean backs(long fpmAddr) {
@@ -256,8 +256,13 @@ public final class HmcMemory implements AutoCloseable {
         return segment == null || !segment.backs(fpmAddr) ? NOWHERE : segment.dmaAddr(fpmAddr);
     }
 
-    private static long segmentOf(long fpmAddr) {
+    static long segmentOf(long fpmAddr) {
         return fpmAddr >>> SEGMENT_SHIFT;
+    }
+
+    /** Which page of its segment. */
+    static int pageOf(long fpmAddr) {
+        return (int) (fpmAddr >>> Addresses.PAGE_SHIFT) & (SEGMENT_PAGES - 1);
     }
 
     private Segment require(long fpmAddr) {

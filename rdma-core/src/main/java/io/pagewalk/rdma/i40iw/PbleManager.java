@@ -129,8 +129,8 @@ public final class PbleManager {
         if (unallocated < PAGE_PBLES || chunkPoint.fails()) {
             return -Errno.ENOMEM;
         }
-        long segment = Long.divideUnsigned(next, HmcMemory.SEGMENT_BYTES);
-        int firstPage = (int) (next >>> Addresses.PAGE_SHIFT) & (HmcMemory.SEGMENT_PAGES - 1);
+        long segment = HmcMemory.segmentOf(next);
+        int firstPage = HmcMemory.pageOf(next);
         int pages = (int) Math.min(HmcMemory.SEGMENT_PAGES - firstPage, unallocated / PAGE_PBLES);
         int error = back(segment, firstPage, pages);
         if (error != 0) {
